@@ -28,17 +28,8 @@ struct LeaseQueueTests {
 
     private static func lent(_ requests: [LeaseRequest]) -> [Bool] { requests.map { $0.promise.isFulfilled } }
 
-    private static func number(of request: LeaseRequest) async throws -> Int {
-        try await withUnsafeThrowingContinuation { _ = request.promise.wait(with: $0) }
-    }
-
-    private static func refusal(of request: Request) async -> PostgresError? {
-        do {
-            _ = try await withUnsafeThrowingContinuation { _ = request.promise.wait(with: $0) }
-            return nil
-        } catch {
-            return error as? PostgresError
-        }
+    private static func lease(of request: LeaseRequest) async throws -> Lease {
+        try await request.promise.value { true }
     }
 
     @Test("Of several requests for a row one at a time has a connection, and others pass them")
@@ -49,9 +40,9 @@ struct LeaseQueueTests {
         for _ in 0..<3 { Self.connect(pool) }
         #expect(Self.lent(requests) == [true, false, false, true])
         #expect(pool.idleConnections == 1)
-        let first = try await Self.number(of: requests[0])
+        let first = try await Self.lease(of: requests[0])
         pool.abandon(requests[1])
-        pool.release(lease: first, nil)
+        pool.release(first, nil)
         pool.tick()
         #expect(Self.lent(requests) == [true, false, true, true])
         #expect(pool.waiting == 0)
@@ -80,7 +71,7 @@ struct LeaseQueueTests {
         var lent = first
         for next in [2, 3, 0, 1] {
             pool.context.now = pool.context.now.after(.milliseconds(lent === first ? 20 : 5))
-            pool.release(lease: try await Self.number(of: lent), nil)
+            pool.release(try await Self.lease(of: lent), nil)
             let isLent = requests[next].promise.isFulfilled
             #expect(isLent, "\(next)")
             lent = requests[next]
@@ -112,11 +103,11 @@ struct LeaseQueueTests {
         pool.tick()
         #expect(Self.lent([own, other]) == [false, true])
         let stopped = Request(.statements([]))
-        pool.submit(stopped, lease: try await Self.number(of: requests[0]))
-        #expect(await Self.refusal(of: stopped)?.sqlState == "57014")
+        pool.submit(stopped, on: try await Self.lease(of: requests[0]))
+        #expect(await stopped.refusal?.sqlState == "57014")
         let another = Request(.statements([]))
-        pool.submit(another, lease: try await Self.number(of: requests[1]))
-        #expect(await Self.refusal(of: another)?.kind == .connectionLost)
+        pool.submit(another, on: try await Self.lease(of: requests[1]))
+        #expect(await another.refusal?.kind == .connectionLost)
     }
 
     @Test("Connections for locks, administration and exports are not taken from who has them")
@@ -134,7 +125,7 @@ struct LeaseQueueTests {
         #expect(pool.timeouts == 2)
         #expect(pool.isIdle)
         for request in requests {
-            let error = await #expect(throws: PostgresError.self) { try await Self.number(of: request) }
+            let error = await #expect(throws: PostgresError.self) { try await Self.lease(of: request) }
             #expect(error?.kind == .busy)
         }
     }

@@ -179,10 +179,10 @@ extension Request {
     fileprivate var isOver: Bool { promise.isFulfilled }
 
     /// The error that the caller gets, or nil if it gets results.
-    fileprivate var refusal: PostgresError? {
+    var refusal: PostgresError? {
         get async {
             do {
-                _ = try await withUnsafeThrowingContinuation { _ = promise.wait(with: $0) }
+                _ = try await promise.value { true }
                 return nil
             } catch {
                 return error as? PostgresError

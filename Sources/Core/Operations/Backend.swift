@@ -157,7 +157,7 @@ public struct Backend: Sendable {
     ///   - conflictKey: A key for the first row that the transaction locks, if known. Transactions with the same key
     ///     wait without holding a connection. Ignored within a transaction.
     public func transaction<R: Sendable>(
-        _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
+        _ purpose: PoolPurpose = .transactions, conflictKey: String? = nil,
         _ body: @escaping @Sendable (Backend) async throws -> R
     ) async throws -> R {
         if let deferred {

@@ -22,7 +22,7 @@ public struct FoundPieces: Sendable {
         // Both statements return the rows in the same order, because the sort order ends with the id.
         let rest = statement.sql.dropFirst("SELECT \(plan.selectList)".count)
         do {
-            try await store.client.transaction(isolation: .repeatableRead, retries: 0, purpose: .export) {
+            try await store.client.transaction(isolation: .repeatableRead, retries: 0, purpose: .exports) {
                 session in
                 let setup = try await session.group([
                     DatabaseSnapshot.readOnly, DatabaseSnapshot.unlimited, StoredTable.listing(of: schema.name),

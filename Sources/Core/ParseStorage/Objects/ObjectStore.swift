@@ -83,7 +83,7 @@ public struct ObjectStore: Sendable {
     ///   - body: Receives a store whose calls are all part of the transaction. It may run several times. An error that
     ///     it throws rolls back the transaction.
     public func transaction<R: Sendable>(
-        _ purpose: TransactionPurpose = .request, conflictKey: String? = nil,
+        _ purpose: PoolPurpose = .transactions, conflictKey: String? = nil,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
         if session != nil { return try await body(self) }
@@ -106,7 +106,7 @@ public struct ObjectStore: Sendable {
     }
 
     private func attempt<R: Sendable>(
-        _ purpose: TransactionPurpose, _ conflictKey: String?,
+        _ purpose: PoolPurpose, _ conflictKey: String?,
         _ body: @escaping @Sendable (ObjectStore) async throws -> R
     ) async throws -> R {
         // Even after an error the commit may have succeeded, if only its response got lost.
@@ -125,10 +125,7 @@ public struct ObjectStore: Sendable {
     public func query(_ sql: String, _ parameters: [PostgresParameter] = [], readOnly: Bool = false) async throws
         -> PostgresResult
     {
-        try await timed(sql) {
-            if let session { return try await session.query(sql, parameters) }
-            return try await client.query(sql, parameters, readOnly: readOnly)
-        }
+        try await query(Statement(sql, parameters), readOnly: readOnly)
     }
 
     /// Runs one statement, within the current transaction if there is one.

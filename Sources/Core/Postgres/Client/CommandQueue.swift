@@ -21,13 +21,13 @@ package final class CommandQueue: Sendable {
         /// Remove a lease request whose caller no longer waits.
         case abandon(LeaseRequest)
         /// Send a request on a lent connection.
-        case submitLeased(Request, lease: Int)
+        case submitLeased(Request, Lease)
         /// Stop a request on a lent connection.
-        case cancel(Request, lease: Int)
+        case cancel(Request, Lease)
         /// Continue after a cancel request was sent to the server.
-        case cancelSent(ServerCancellations.Target, lease: Int)
+        case cancelSent(ServerCancellations.Target, Lease?)
         /// Return a lent connection to its pool.
-        case release(lease: Int, WaitRequest?)
+        case release(Lease, WaitRequest?)
         case listen(id: Int, channels: [EncodedStatement], EventBuffer)
         case unlisten(id: Int)
         case shutDown
@@ -39,11 +39,12 @@ package final class CommandQueue: Sendable {
         var wakeCondition = WakeCondition()
         var isClosed = false
         var statistics = PostgresStatistics()
-        var endWaiters: [UnsafeContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
     private let wakeUp = WakeUp()
+    /// Set when the I/O thread has ended, or can't begin any longer.
+    let end = OneTime<Void>()
 
     package init() {}
 
@@ -67,19 +68,8 @@ package final class CommandQueue: Sendable {
     var statistics: PostgresStatistics {
         state.withLock { state in
             var statistics = state.statistics
-            statistics.waiting += state.commands.count
+            statistics.commands = state.commands.count
             return statistics
-        }
-    }
-
-    /// Waits until the I/O thread has ended. Returns immediately if the queue is closed already.
-    func waitForEnd() async {
-        await withUnsafeContinuation { continuation in
-            let isClosed = state.withLock { state in
-                if !state.isClosed { state.endWaiters.append(continuation) }
-                return state.isClosed
-            }
-            if isClosed { continuation.resume() }
         }
     }
 
@@ -92,9 +82,11 @@ package final class CommandQueue: Sendable {
     }
 
     /// Marks the thread as asleep. Returns false if commands are waiting and the thread must stay awake.
-    package func fallAsleep(_ statistics: PostgresStatistics, _ wakeCondition: WakeCondition) -> Bool {
+    ///
+    /// - Parameter statistics: Swapped with the earlier ones, whose storage is reused.
+    package func fallAsleep(_ statistics: inout PostgresStatistics, _ wakeCondition: WakeCondition) -> Bool {
         state.withLock { state in
-            state.statistics = statistics
+            swap(&state.statistics, &statistics)
             state.wakeCondition = wakeCondition
             state.isAsleep = state.commands.isEmpty
             return state.isAsleep
@@ -118,15 +110,6 @@ package final class CommandQueue: Sendable {
             return state.commands
         }
     }
-
-    /// Resumes the callers of ``waitForEnd()``.
-    func reportEnd() {
-        let waiters = state.withLock { state in
-            defer { state.endWaiters = [] }
-            return state.endWaiters
-        }
-        for waiter in waiters { waiter.resume() }
-    }
 }
 
 /// A task that waits for the first connection, or until a returned connection is clean.
@@ -138,8 +121,7 @@ package final class WaitRequest: Sendable {
 ///
 /// `@unchecked Sendable`: only the I/O thread uses the mutable properties.
 package final class LeaseRequest: @unchecked Sendable {
-    /// Fulfilled with the lease number.
-    package let promise = OneShotPromise<Int>()
+    package let promise = OneShotPromise<Lease>()
     /// A statement to send together with the caller's first one, or nil for none.
     let prelude: EncodedStatement?
     let purpose: PoolPurpose

@@ -43,7 +43,7 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
     }
 
     /// Lets a continuation wait for the value. If the value is already set, resumes the continuation and returns false.
-    package func wait(with continuation: UnsafeContinuation<Value, any Error>) -> Bool {
+    private func wait(with continuation: UnsafeContinuation<Value, any Error>) -> Bool {
         let result = state.withLock { state -> Result<Value, PostgresError>? in
             guard case .fulfilled(let result) = state else {
                 state = .awaited(continuation)
@@ -55,6 +55,16 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
         guard let result else { return true }
         Self.resume(continuation, result)
         return false
+    }
+
+    /// Waits for the value, after `send` has asked for it.
+    ///
+    /// - Parameter send: Returns false if the client has ended.
+    @inline(__always)
+    package func value(sending send: () -> Bool) async throws -> Value {
+        try await withUnsafeThrowingContinuation { continuation in
+            if wait(with: continuation), !send() { fulfill(.failure(.shutDown)) }
+        }
     }
 
     // Unsafe continuations are faster. The states ensure that each is resumed exactly once.

@@ -48,11 +48,7 @@ public final class PostgresClient: Sendable {
     public func start() async throws {
         let request = WaitRequest()
         try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { continuation in
-                if request.promise.wait(with: continuation), !send(.start(request)) {
-                    request.promise.fulfill(.failure(.shutDown))
-                }
-            }
+            try await request.promise.value { send(.start(request)) }
         } onCancel: {
             request.promise.fulfill(.failure(.cancelled))
         }
@@ -66,12 +62,13 @@ public final class PostgresClient: Sendable {
             if case .running(let thread) = life { return thread }
             if case .new = life {
                 _ = commandQueue.close()
+                commandQueue.end.set(())
                 isStarted.store(true, ordering: .releasing)
             }
             return nil
         }
         if thread != nil { _ = commandQueue.send(.shutDown) }
-        await commandQueue.waitForEnd()
+        _ = await commandQueue.end.wait()
         thread?.join()
     }
 
@@ -186,9 +183,7 @@ public final class PostgresClient: Sendable {
 
     private func perform(_ request: Request) async throws -> [PostgresResult] {
         try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { continuation in
-                if request.promise.wait(with: continuation), !send(.submit(request)) { request.fail(.shutDown) }
-            }
+            try await request.promise.value { send(.submit(request)) }
         } onCancel: {
             request.fail(.cancelled)
         }
@@ -248,53 +243,40 @@ public final class PostgresClient: Sendable {
 
 /// Connections and requests of a client at one moment.
 public struct PostgresStatistics: Sendable {
-    /// Open connections of all pools.
-    public var connections = 0
-    /// Requests that were sent and have no response yet.
-    public var inFlight = 0
-    /// Requests that wait for a connection.
-    public var waiting = 0
-    /// Prepared statements on all connections.
-    public var preparedStatements = 0
-    /// Connections that broke or could not be opened since the client started.
-    public var reconnects = 0
-    /// SIMD vectors, because arrays would be allocated each time the I/O thread goes to sleep.
-    private var openByPool = SIMD16<Int32>()
-    private var idleByPool = SIMD16<Int32>()
-    private var waitingByPool = SIMD16<Int32>()
-    private var timeoutsByPool = SIMD16<Int32>()
-
-    package init() {}
-
     /// The counts of one pool.
     public struct Pool: Sendable {
         /// The pool's purpose, such as `slowReads`.
-        public var name: String
+        public let name: String
         /// Open connections.
-        public var connections: Int
+        public internal(set) var connections = 0
         /// Open connections without a request.
-        public var idle: Int
+        public internal(set) var idle = 0
         /// Waiting requests.
-        public var waiting: Int
+        public internal(set) var waiting = 0
         /// Requests that timed out waiting for an exclusive connection, since the client started.
-        public var timeouts: Int
+        public internal(set) var timeouts = 0
+        var inFlight = 0
+        var preparedStatements = 0
     }
 
-    /// The pool names, in the order of the I/O thread's pools.
-    private static let names = ["shared"] + PoolPurpose.allCases.map { "\($0)" } + ["listeners"]
+    /// The pools in the order of the I/O thread.
+    public internal(set) var pools =
+        (["shared"] + PoolPurpose.allCases.map { "\($0)" } + ["listeners"]).map { Pool(name: $0) }
+    /// Connections that broke or could not be opened since the client started.
+    public internal(set) var reconnects = 0
+    /// Commands that the I/O thread hasn't taken yet.
+    var commands = 0
 
-    public var pools: [Pool] {
-        Self.names.enumerated().map { index, name in
-            Pool(
-                name: name, connections: Int(openByPool[index]), idle: Int(idleByPool[index]),
-                waiting: Int(waitingByPool[index]), timeouts: Int(timeoutsByPool[index]))
-        }
-    }
+    package init() {}
 
-    /// Records the counts of a pool by its index.
-    mutating func record(_ index: Int, connections: Int, idle: Int, waiting: Int, timeouts: Int) {
-        (openByPool[index], idleByPool[index], waitingByPool[index], timeoutsByPool[index]) = (
-            Int32(clamping: connections), Int32(clamping: idle), Int32(clamping: waiting), Int32(clamping: timeouts)
-        )
-    }
+    /// Open connections of all pools.
+    public var connections: Int { sum { $0.connections } }
+    /// Requests that were sent and have no response yet.
+    public var inFlight: Int { sum { $0.inFlight } }
+    /// Requests that wait for a connection.
+    public var waiting: Int { sum { $0.waiting } + commands }
+    /// Prepared statements on all connections.
+    public var preparedStatements: Int { sum { $0.preparedStatements } }
+
+    private func sum(_ count: (Pool) -> Int) -> Int { pools.reduce(0) { $0 + count($1) } }
 }

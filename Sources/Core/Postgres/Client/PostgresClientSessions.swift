@@ -103,7 +103,7 @@ extension PostgresClient {
     /// - Throws: The error of `body`, or `PostgresError`. The kind `connectionLost` means that the transaction may have
     ///   been committed. SQLSTATE 57014 means that it took too long, or was stopped because other senders waited.
     public func transaction<R: Sendable>(
-        isolation: Isolation = .readCommitted, retries: Int = 5, purpose: TransactionPurpose = .request,
+        isolation: Isolation = .readCommitted, retries: Int = 5, purpose: PoolPurpose = .transactions,
         conflictKey: String? = nil,
         _ body: @Sendable (PostgresSession) async throws -> R
     ) async throws -> R {
@@ -113,7 +113,7 @@ extension PostgresClient {
         while true {
             let session = try await lease(
                 LeaseRequest(
-                    purpose: purpose.poolPurpose, prelude: begin, conflictKey: conflictKey.map(ConflictKey.init),
+                    purpose: purpose, prelude: begin, conflictKey: conflictKey.map(ConflictKey.init),
                     end: end))
             do {
                 let result = try await body(session)
@@ -209,40 +209,12 @@ extension PostgresClient {
     }
 
     private func lease(_ request: LeaseRequest) async throws -> PostgresSession {
-        let number = try await withTaskCancellationHandler {
-            try await withUnsafeThrowingContinuation { continuation in
-                if request.promise.wait(with: continuation), !send(.lease(request)) {
-                    request.promise.fulfill(.failure(.shutDown))
-                }
-            }
+        let lease = try await withTaskCancellationHandler {
+            try await request.promise.value { send(.lease(request)) }
         } onCancel: {
             if request.promise.fulfill(.failure(.cancelled)) { _ = send(.abandon(request)) }
         }
-        return PostgresSession(lease: number, commandQueue: commandQueue)
-    }
-}
-
-/// The purpose of a transaction. Each has its own connections, so that none starves another.
-public enum TransactionPurpose: Sendable {
-    /// A request that needs several statements.
-    case request
-    /// Several requests of a caller that must take effect together.
-    case batch
-    /// Class changes, without a time limit.
-    case administration
-    /// A read of a whole data set, which lasts as long as the client keeps reading. It has no time limit.
-    case export
-
-    /// Whether the transaction has no time limit.
-    var isEndless: Bool { self == .administration || self == .export }
-
-    var poolPurpose: PoolPurpose {
-        switch self {
-        case .request: .transactions
-        case .batch: .batches
-        case .administration: .administration
-        case .export: .exports
-        }
+        return PostgresSession(lease, commandQueue: commandQueue)
     }
 }
 

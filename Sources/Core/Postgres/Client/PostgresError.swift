@@ -118,24 +118,12 @@ extension PostgresError {
     /// libpq provides no error fields here, but its verbose message is `FATAL:  3D000: database "x" does not exist`,
     /// followed by a line with the location in the server's source.
     static func unavailable(_ verbose: String) -> PostgresError {
-        var message = ""
-        var state = ""
-        for line in verbose.split(separator: "\n") where !line.hasPrefix("LOCATION:") {
-            var line = line
-            if let found = stateRange(in: line) {
-                state = String(line[found])
-                // Removes the code and the colon and space after it.
-                line = line[..<found.lowerBound] + line[found.upperBound...].dropFirst(2)
-            }
-            message += (message.isEmpty ? "" : "\n") + line
-        }
+        let lines = verbose.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "\n")
+        // Two spaces precede only the code, and follow no other colon.
+        let code = #/:  ([0-9A-Z]{5}): /#
+        let message = lines.replacing(code, with: ":  ")
         return PostgresError(
-            .unavailable, message.isEmpty ? "no connection to PostgreSQL" : message, sqlState: state)
-    }
-
-    /// The SQLSTATE in `:  XXXXX: `, recognized by two spaces, which follow no other colon.
-    private static func stateRange(in line: Substring) -> Range<Substring.Index>? {
-        guard let match = line.firstMatch(of: #/:  ([0-9A-Z]{5}): /#) else { return nil }
-        return match.output.1.startIndex..<match.output.1.endIndex
+            .unavailable, message.isEmpty ? "no connection to PostgreSQL" : message,
+            sqlState: lines.matches(of: code).last.map { String($0.output.1) } ?? "")
     }
 }

@@ -10,12 +10,12 @@ public final class PostgresSession: Sendable {
         var isReadOnly = false
     }
 
-    private let lease: Int
+    private let lease: Lease
     private let commandQueue: CommandQueue
     private let failures = Mutex(Failures())
     private let isUnlimited = Atomic(false)
 
-    init(lease: Int, commandQueue: CommandQueue) {
+    init(_ lease: Lease, commandQueue: CommandQueue) {
         self.lease = lease
         self.commandQueue = commandQueue
     }
@@ -32,7 +32,7 @@ public final class PostgresSession: Sendable {
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement) async throws -> PostgresResult {
         let results = try await perform(.statements([EncodedStatement(statement)]))
-        guard let result = results.first else { throw PostgresError(.server, "the statement returned no result") }
+        guard let result = results.first else { throw PostgresError.noResult }
         return result
     }
 
@@ -88,31 +88,21 @@ public final class PostgresSession: Sendable {
     /// Returns the connection to its pool, and waits until it is clean: uncommitted work is rolled back.
     func release() async {
         let request = WaitRequest()
-        // The promise never fails.
-        try? await withUnsafeThrowingContinuation { continuation in
-            if request.promise.wait(with: continuation), !commandQueue.send(.release(lease: lease, request)) {
-                request.promise.fulfill(.success(()))
-            }
-        }
+        // Fails only if the client has ended, which closed the connection.
+        try? await request.promise.value { commandQueue.send(.release(lease, request)) }
     }
 
     /// Gives a clean connection back to its pool without waiting.
-    func releaseSoon() { _ = commandQueue.send(.release(lease: lease, nil)) }
+    func releaseSoon() { _ = commandQueue.send(.release(lease, nil)) }
 
     private func perform(_ content: Request.Content, sizeLimit: Int = .max) async throws -> [PostgresResult] {
         guard !Task.isCancelled else { throw PostgresError.cancelled }
         let request = Request(content, sizeLimit: sizeLimit, isUnlimited: isUnlimited.load(ordering: .relaxed))
         do {
             return try await withTaskCancellationHandler {
-                try await withUnsafeThrowingContinuation { continuation in
-                    if request.promise.wait(with: continuation),
-                        !commandQueue.send(.submitLeased(request, lease: lease))
-                    {
-                        request.fail(.shutDown)
-                    }
-                }
+                try await request.promise.value { commandQueue.send(.submitLeased(request, lease)) }
             } onCancel: {
-                _ = commandQueue.send(.cancel(request, lease: lease))
+                _ = commandQueue.send(.cancel(request, lease))
             }
         } catch let error as PostgresError {
             failures.withLock { failures in

@@ -19,8 +19,8 @@ package struct ConnectionParameters {
         case preparedByPooler
     }
 
-    package let keywords: [String]
-    package let values: [String]
+    package private(set) var keywords: [String]
+    package private(set) var values: [String]
     package let statements: Statements
     package let address: String
     /// Whether servers on an old timeline are rejected.
@@ -57,22 +57,21 @@ package struct ConnectionParameters {
         path = SearchPath(in: address)
         pathStatement = path?.statement
         isPathTransient = path != nil && configuration.isBehindTransactionPooler
+        keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding"]
+        values = [encryption, address, configuration.applicationName, "UTF8"]
         guard !configuration.isBehindTransactionPooler else {
-            // A pooler rejects options, because its clients share sessions.
-            keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding"]
-            values = [encryption, configuration.connectionString, configuration.applicationName, "UTF8"]
+            // A pooler rejects options, because its clients share sessions, and the next transaction may use another
+            // server.
             statements = configuration.poolerKeepsStatements ? .preparedByPooler : .unprepared
-            // The next transaction may use another server.
             checksTimeline = false
             options = nil
-            statementTimeout = nil
             return
         }
         // Options in the connection string override those placed before them. JIT compilation is off, because it takes
         // seconds for a query with a few hundred conditions, each time.
         var options = ["-c jit=off"]
         if !isParallel { options.append("-c max_parallel_workers_per_gather=0") }
-        options.append(Self.options(in: configuration.connectionString))
+        options.append(Self.options(in: address))
         // Without a statement timeout, the shorter limit doesn't apply either.
         let limit = timeLimit > .zero ? min(timeLimit, configuration.statementTimeout) : configuration.statementTimeout
         options.append("-c statement_timeout=\(limit.milliseconds)")
@@ -82,12 +81,12 @@ package struct ConnectionParameters {
         }
         // Parameters after dbname override the connection string.
         let text = options.joined(separator: " ")
-        keywords = ["gssencmode", "dbname", "fallback_application_name", "client_encoding", "options"]
-        values = [encryption, configuration.connectionString, configuration.applicationName, "UTF8", text]
+        keywords.append("options")
+        values.append(text)
         statements = .prepared
         checksTimeline = configuration.checksTimeline && !configuration.onlyReads
         self.options = text
-        statementTimeout = configuration.statementTimeout > .zero ? configuration.statementTimeout : nil
+        if configuration.statementTimeout > .zero { statementTimeout = configuration.statementTimeout }
     }
 
     /// The same parameters, without a limit on how long the server may stay silent.

@@ -3,9 +3,7 @@ import CLibpq
 extension Connection {
     func receive() {
         lastSign = context.now
-        watch.willReceive(from: socket)
-        let isOpen = PQconsumeInput(handle) == 1
-        watch.didReceive(from: socket)
+        let isOpen = watch.receive(from: socket) { [handle] in PQconsumeInput(handle) == 1 }
         // Reads results even if the connection was closed, because the last results and messages may have arrived with
         // its end.
         let before = resultsReceived

@@ -22,6 +22,7 @@ final class InputOutputLoop {
     private var commands: [CommandQueue.Command] = []
     private var descriptors: [pollfd] = []
     private var polled: [Connection] = []
+    private var statistics = PostgresStatistics()
     private var stopDeadline: MonotonicInstant?
 
     private static let grace: Duration = .seconds(10)
@@ -29,7 +30,7 @@ final class InputOutputLoop {
     /// Runs until the client is shut down.
     static func run(_ context: LoopContext) {
         InputOutputLoop(context).run()
-        context.commandQueue.reportEnd()
+        context.commandQueue.end.set(())
     }
 
     private init(_ context: LoopContext) {
@@ -71,15 +72,15 @@ final class InputOutputLoop {
         switch command {
         case .submit(let request):
             if context.isStopping { request.fail(.shutDown) } else { shared.submit(request) }
-        case .submitLeased(let request, let lease): pool(of: lease).submit(request, lease: lease)
+        case .submitLeased(let request, let lease): lease.pool.submit(request, on: lease)
         case .start(let request): shared.start(request)
         case .lease(let request): exclusivePools[request.purpose.rawValue].lease(request)
         case .abandon(let request): exclusivePools[request.purpose.rawValue].abandon(request)
-        case .cancel(let request, let lease): pool(of: lease).cancel(request, lease: lease)
+        case .cancel(let request, let lease): lease.pool.cancel(request, on: lease)
         case .cancelSent(let target, let lease):
             context.cancellations.didSend(to: target)
-            pool(of: lease).didSendCancel(lease: lease)
-        case .release(let lease, let request): pool(of: lease).release(lease: lease, request)
+            if let lease { lease.pool.didSendCancel(for: lease) }
+        case .release(let lease, let request): lease.pool.release(lease, request)
         case .listen(let id, let channels, let events): listeners.listen(id: id, channels: channels, events)
         case .unlisten(let id): listeners.unlisten(id: id)
         case .shutDown:
@@ -89,8 +90,6 @@ final class InputOutputLoop {
             listeners.end()
         }
     }
-
-    private func pool(of lease: Int) -> ExclusivePool { exclusivePools[PoolPurpose(lease: lease).rawValue] }
 
     // MARK: Connections
 
@@ -128,41 +127,40 @@ final class InputOutputLoop {
         descriptors.removeAll(keepingCapacity: true)
         polled.removeAll(keepingCapacity: true)
         descriptors.append(pollfd(fd: context.commandQueue.descriptor, events: Int16(POLLIN), revents: 0))
-        var statistics = PostgresStatistics()
         var deadline = EarliestInstant()
         deadline.consider(stopDeadline)
         for index in pools.indices {
             let pool = pools[index]
-            guard !pool.isUnused else {
-                statistics.record(index, connections: 0, idle: 0, waiting: 0, timeouts: pool.timeouts)
-                continue
+            var counts = PostgresStatistics.Pool(name: statistics.pools[index].name)
+            counts.timeouts = pool.timeouts
+            if !pool.isUnused {
+                deadline.consider(pool.nextDeadline)
+                counts.idle = pool.idleConnections
+                counts.waiting = pool.waiting
+                for connection in pool.connections { watch(connection, &counts) }
             }
-            let (waiting, before) = (pool.waiting, statistics.connections)
-            statistics.waiting += waiting
-            deadline.consider(pool.nextDeadline)
-            for connection in pool.connections {
-                let socket = connection.socket
-                guard socket >= 0 else { continue }
-                polled.append(connection)
-                let (reading, writing) = connection.interest
-                let events = Int16((reading ? POLLIN : 0) | (writing ? POLLOUT : 0))
-                descriptors.append(pollfd(fd: socket, events: events, revents: 0))
-                statistics.connections += connection.isReady ? 1 : 0
-                statistics.inFlight += connection.inFlight.count
-                statistics.preparedStatements += connection.cache.count
-            }
-            statistics.record(
-                index, connections: statistics.connections - before, idle: pool.idleConnections, waiting: waiting,
-                timeouts: pool.timeouts)
+            statistics.pools[index] = counts
         }
         statistics.reconnects = context.breaks
         let mustFlush = polled.contains { $0.needsFlush }
-        let isAsleep = context.commandQueue.fallAsleep(statistics, shared.wakeCondition)
+        let isAsleep = context.commandQueue.fallAsleep(&statistics, shared.wakeCondition)
         var longest = deadline.instant.map { Int32(clamping: $0.milliseconds(from: context.now)) } ?? -1
         // Without a pipe, commands can't wake the thread, so it checks every 10 ms.
         if context.commandQueue.descriptor < 0 { longest = 10 }
         _ = poll(&descriptors, nfds_t(descriptors.count), isAsleep && !mustFlush ? longest : 0)
         context.commandQueue.awake(wasSignalled: descriptors[0].revents != 0)
+    }
+
+    private func watch(_ connection: Connection, _ counts: inout PostgresStatistics.Pool) {
+        let socket = connection.socket
+        guard socket >= 0 else { return }
+        polled.append(connection)
+        let (reading, writing) = connection.interest
+        let events = Int16((reading ? POLLIN : 0) | (writing ? POLLOUT : 0))
+        descriptors.append(pollfd(fd: socket, events: events, revents: 0))
+        counts.connections += connection.isReady ? 1 : 0
+        counts.inFlight += connection.inFlight.count
+        counts.preparedStatements += connection.cache.count
     }
 
     // MARK: Shutdown

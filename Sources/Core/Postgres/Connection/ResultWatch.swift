@@ -23,23 +23,16 @@ struct ResultWatch {
     private var offered = 0
     /// A lower bound of the bytes that libpq has read.
     private var consumed = 0
-    /// The bytes ready before the current libpq call, or nil if no part of a result has arrived yet.
-    private var ready: Int?
 
-    /// Records how many bytes are ready before a libpq call. Does nothing until a part of a result has arrived.
-    mutating func willReceive(from socket: Int32) {
-        guard receives > 0, let count = Self.bytesReady(on: socket) else { return }
-        ready = count
-        offered += count
-    }
-
-    /// Records a lower bound of the bytes that the libpq call read. Bytes that arrive during the call hide some of
-    /// them, but at least one piece is counted if it was ready.
-    mutating func didReceive(from socket: Int32) {
-        guard let before = ready else { return }
-        ready = nil
-        guard let left = Self.bytesReady(on: socket) else { return }
-        consumed += max(min(before, Self.piece), before - left)
+    /// Receives with a libpq call. If a part of a result has already arrived, records the bytes that are ready before the
+    /// call, and a lower bound of those that it read: bytes that arrive during the call hide some, but at least one piece
+    /// is counted if it was ready.
+    mutating func receive(from socket: Int32, _ consume: () -> Bool) -> Bool {
+        guard receives > 0, let before = Self.bytesReady(on: socket) else { return consume() }
+        offered += before
+        let isOpen = consume()
+        if let left = Self.bytesReady(on: socket) { consumed += max(min(before, Self.piece), before - left) }
+        return isOpen
     }
 
     private static func bytesReady(on socket: Int32) -> Int? {

@@ -45,8 +45,7 @@ struct SearchPath {
     /// Whether PostgreSQL accepts a statement only as the first of its transaction. Such a statement relies on the
     /// session's search path.
     static func goesFirst(_ sql: String) -> Bool {
-        if sql.hasPrefix("SET TRANSACTION SNAPSHOT ") { return true }
-        return ["CREATE ", "DROP ", "REINDEX "].contains { sql.hasPrefix($0) } && sql.contains(" CONCURRENTLY ")
+        sql.hasPrefix("SET TRANSACTION SNAPSHOT ") || SharedPoolRules.buildsConcurrently(sql)
     }
 
     /// The query for a session's search path. Some poolers silently ignore the server options.

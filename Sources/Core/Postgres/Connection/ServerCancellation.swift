@@ -21,15 +21,19 @@ package final class ServerCancellations {
 
     /// Starts to send a cancel request, and notifies `commandQueue` once it was sent or failed. Returns false if that
     /// isn't possible now.
-    func send(to connection: OpaquePointer, lease: Int, through commandQueue: CommandQueue) -> Bool {
+    func send(to connection: OpaquePointer, lease: Lease?, through commandQueue: CommandQueue) -> Bool {
         let target = Target(connection)
         guard underWay.count < Self.limit, !underWay.contains(target), let pointer = PQgetCancel(connection) else {
             return false
         }
-        let cancellation = ServerCancellation(pointer: pointer)
+        // A `PGcancel` copies the address and key, so the thread can use and free it without the connection.
+        nonisolated(unsafe) let cancel = pointer
         let thread = OSThread {
-            cancellation.run()
-            _ = commandQueue.send(.cancelSent(target, lease: lease))
+            var message = [CChar](repeating: 0, count: 256)
+            // If this fails, the statement continues and is cancelled again later.
+            _ = PQcancel(cancel, &message, Int32(message.count))
+            PQfreeCancel(cancel)
+            _ = commandQueue.send(.cancelSent(target, lease))
         }
         thread.detach()
         guard thread.isRunning else {
@@ -42,19 +46,4 @@ package final class ServerCancellations {
 
     /// Frees the slot of a cancel request that was sent or failed.
     func didSend(to target: Target) { underWay.remove(target) }
-}
-
-/// A cancel request, sent by one thread.
-///
-/// `@unchecked Sendable`: a `PGcancel` copies the address and key, independent of its connection. It moves from the I/O
-/// thread to the one that uses and frees it.
-private struct ServerCancellation: @unchecked Sendable {
-    let pointer: OpaquePointer
-
-    func run() {
-        var message = [CChar](repeating: 0, count: 256)
-        // If this fails, the statement continues and is cancelled again later.
-        _ = PQcancel(pointer, &message, Int32(message.count))
-        PQfreeCancel(pointer)
-    }
 }

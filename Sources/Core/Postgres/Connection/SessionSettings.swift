@@ -27,25 +27,20 @@ package struct SessionSettings {
     static let separators = Set(" \t\n\u{B}\u{C}\r".utf8)
 
     private static func words(in options: String) -> [String] {
-        var words: [String] = []
-        var word: [UInt8]?
+        var words: [[UInt8]] = [[]]
         var isEscaped = false
         // The server splits bytes, not characters.
         for byte in options.utf8 {
-            if isEscaped {
-                word = (word ?? []) + [byte]
-                isEscaped = false
-            } else if byte == UInt8(ascii: "\\") {
+            if !isEscaped, byte == UInt8(ascii: "\\") {
                 isEscaped = true
-            } else if separators.contains(byte) {
-                if let ended = word { words.append(String(decoding: ended, as: UTF8.self)) }
-                word = nil
+            } else if !isEscaped, separators.contains(byte) {
+                words.append([])
             } else {
-                word = (word ?? []) + [byte]
+                words[words.count - 1].append(byte)
+                isEscaped = false
             }
         }
-        if let ended = word { words.append(String(decoding: ended, as: UTF8.self)) }
-        return words
+        return words.filter { !$0.isEmpty }.map { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The statement that applies the settings, or nil if there are none.

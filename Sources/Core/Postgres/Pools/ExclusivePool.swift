@@ -12,8 +12,7 @@ package final class ExclusivePool: ConnectionPool {
     package private(set) var timeouts = 0
     /// Connections to close: they hold large libpq buffers, or their server has become read-only.
     private var retired: [Connection] = []
-    private(set) var leases: [Int: Lease] = [:]
-    private var lastNumber: Int
+    private(set) var leases: [Lease] = []
     private var queue = LeaseQueue()
     private var order = LeaseOrder()
     private var backOff = BackOff()
@@ -30,9 +29,6 @@ package final class ExclusivePool: ConnectionPool {
 
     private static let idleTimeout: Int64 = 60_000
 
-    /// Creates the pool for a purpose.
-    ///
-    /// Lease numbers identify their pool (``PoolPurpose/init(lease:)``).
     package init(_ context: LoopContext, purpose: PoolPurpose) {
         self.context = context
         limit = context.configuration.limit(of: purpose)
@@ -41,11 +37,10 @@ package final class ExclusivePool: ConnectionPool {
         parameters = context.configuration.parameters(of: purpose)
         keepsWrites = purpose.keepsWrites
         stopsHeaviest = purpose.stopsHeaviest
-        lastNumber = purpose.rawValue
     }
 
     package var waiting: Int {
-        leases.values.reduce(queue.count) { $0 + $1.pending.count }
+        leases.reduce(queue.count) { $0 + $1.pending.count }
     }
 
     /// Whether no connection is lent and no request waits.
@@ -56,7 +51,7 @@ package final class ExclusivePool: ConnectionPool {
     package var nextDeadline: MonotonicInstant? {
         var earliest = EarliestInstant()
         for connection in connections { earliest.consider(connection.deadline) }
-        for lease in leases.values {
+        for lease in leases {
             earliest.consider(lease.cancelAgain)
             if !lease.isExpired, !lease.isReleased { earliest.consider(lease.request.end) }
         }
@@ -72,7 +67,7 @@ package final class ExclusivePool: ConnectionPool {
     /// Lends a connection as soon as one is available.
     package func lease(_ request: LeaseRequest) {
         guard !request.promise.isFulfilled else { return }
-        if context.isStopping { return fail(request, .shutDown) }
+        if context.isStopping { return giveUp(request) }
         request.arrival = context.now
         request.deadline = context.now.after(waitLimit)
         guard queue.append(request) else { return }
@@ -85,7 +80,9 @@ package final class ExclusivePool: ConnectionPool {
     /// Fails waiting requests if the server rejects connections and the caller has another server to try.
     private func failRefused() {
         guard context.configuration.failsWhenRefused else { return }
-        for request in queue.drainArrivals() where queue.withdraw(request) { giveUp(request) }
+        while let request = queue.arrivals.popFirst() {
+            if queue.withdraw(request) { giveUp(request) }
+        }
     }
 
     private func lendIdle() {
@@ -105,37 +102,34 @@ package final class ExclusivePool: ConnectionPool {
     }
 
     private func lend(_ connection: Connection) -> Bool {
-        let rank = { self.order.time(of: $0, among: self.leases.values, at: self.context.now) }
+        let rank = { self.order.time(of: $0, among: self.leases, at: self.context.now) }
         while let waiter = queue.next(by: rank, where: mayLend) {
-            lastNumber += PoolPurpose.allCases.count
-            let lease = Lease(number: lastNumber, connection: connection, for: waiter, at: context.now)
-            leases[lease.number] = lease
+            let lease = Lease(in: self, connection, for: waiter, at: context.now)
+            leases.append(lease)
             order.begin(lease)
-            if waiter.promise.fulfill(.success(lease.number)) { return true }
-            leases[lease.number] = nil
+            if waiter.promise.fulfill(.success(lease)) { return true }
+            leases.removeLast()
             queue.leave(waiter.conflictKey)
         }
         return false
     }
 
     private func mayLend(to sender: Sender) -> Bool {
-        share == limit || sender == .server || leases.values.count { $0.request.sender == sender } < share
+        share == limit || sender == .server || leases.count { $0.request.sender == sender } < share
     }
 
     private var mayStop: Bool {
-        stopsHeaviest && queue.unblocked > 0 && leases.values.count { !$0.isBrokenOff } >= limit
+        stopsHeaviest && queue.unblocked > 0 && leases.count { !$0.isBrokenOff } >= limit
     }
 
     private func stopHeaviest() {
         guard mayStop else { return }
-        let lease = order.leaseToStop(among: leases.values, for: queue.arrivals, at: context.now, mayLend: mayLend)
+        let lease = order.leaseToStop(among: leases, for: queue.arrivals, at: context.now, mayLend: mayLend)
         if let lease { expire(lease) }
     }
 
     /// Removes a request whose caller no longer waits.
     package func abandon(_ request: LeaseRequest) { _ = queue.withdraw(request) }
-
-    private func fail(_ request: LeaseRequest, _ error: PostgresError) { request.promise.fulfill(.failure(error)) }
 
     private var mayOpen: Bool {
         connections.count < limit && !context.isStopping
@@ -154,8 +148,8 @@ package final class ExclusivePool: ConnectionPool {
     // MARK: Returning
 
     /// Ends a lease. The connection is lent again once it is clean.
-    package func release(lease number: Int, _ request: WaitRequest?) {
-        guard let lease = leases[number], !lease.isReleased else {
+    package func release(_ lease: Lease, _ request: WaitRequest?) {
+        guard !lease.isReleased else {
             request?.promise.fulfill(.success(()))
             return
         }
@@ -202,7 +196,8 @@ package final class ExclusivePool: ConnectionPool {
     }
 
     private func end(_ lease: Lease) {
-        leases[lease.number] = nil
+        lease.isOver = true
+        leases.removeAll { $0 === lease }
         if !lease.isBrokenOff { settle(lease) }
         lease.releaseRequest?.promise.fulfill(.success(()))
     }
@@ -239,12 +234,12 @@ package final class ExclusivePool: ConnectionPool {
 
     package func tick() {
         for connection in connections { connection.checkDeadline() }
-        for lease in leases.values where lease.cancelAgain.map({ $0 <= context.now }) ?? false { cancelHead(lease) }
-        for lease in leases.values where !lease.isExpired && !lease.isReleased {
+        for lease in leases where lease.cancelAgain.map({ $0 <= context.now }) ?? false { cancelHead(lease) }
+        for lease in leases where !lease.isExpired && !lease.isReleased {
             if let end = lease.request.end, end <= context.now { expire(lease) }
         }
         while let first = queue.arrivals.first, hasWaitedEnough(first) {
-            queue.removeFirstArrival()
+            queue.arrivals.removeFirst()
             guard queue.withdraw(first) else { continue }
             if !context.isStopping, !first.promise.isFulfilled { timeouts += 1 }
             giveUp(first)
@@ -270,14 +265,14 @@ package final class ExclusivePool: ConnectionPool {
 
     private func giveUp(_ request: LeaseRequest) {
         let busy = PostgresError(.busy, "no connection became free in time")
-        fail(request, context.isStopping ? .shutDown : lastFailure ?? busy)
+        request.promise.fulfill(.failure(context.isStopping ? .shutDown : lastFailure ?? busy))
     }
 
     /// Fails everything that waits, when the client shuts down.
     func end() {
-        for waiter in queue.arrivals { fail(waiter, .shutDown) }
+        for waiter in queue.arrivals { waiter.promise.fulfill(.failure(.shutDown)) }
         queue = LeaseQueue()
-        for lease in leases.values {
+        for lease in leases {
             for request in lease.pending { request.fail(.shutDown) }
             lease.releaseRequest?.promise.fulfill(.success(()))
         }

@@ -4,8 +4,8 @@ import DequeModule
 /// Statements on lent connections, and their cancellation.
 extension ExclusivePool {
     /// Sends a request on a lent connection as soon as possible, or fails it if the lease has ended.
-    package func submit(_ request: Request, lease number: Int) {
-        guard let lease = leases[number], !lease.isReleased else {
+    package func submit(_ request: Request, on lease: Lease) {
+        guard !lease.isReleased else {
             return request.fail(PostgresError(.server, "the connection was already released", sqlState: "08003"))
         }
         if let failure = lease.failure { return request.fail(failure) }
@@ -62,7 +62,7 @@ extension ExclusivePool {
     }
 
     func lease(of connection: Connection) -> Lease? {
-        leases.values.first { $0.connection === connection && !$0.isBrokenOff }
+        leases.first { $0.connection === connection && !$0.isBrokenOff }
     }
 
     // MARK: Cancelling
@@ -77,9 +77,9 @@ extension ExclusivePool {
     }
 
     /// Stops a request: removes it from the queue, or asks the server to cancel it if it was sent.
-    func cancel(_ request: Request, lease number: Int) {
+    func cancel(_ request: Request, on lease: Lease) {
         request.isCancelled = true
-        guard let lease = leases[number], !request.promise.isFulfilled else { return }
+        guard !lease.isOver, !request.promise.isFulfilled else { return }
         if let index = lease.pending.firstIndex(where: { $0 === request }) {
             lease.pending.remove(at: index)
             return request.fail(.cancelled)
@@ -103,14 +103,14 @@ extension ExclusivePool {
         guard let head = lease.connection.inFlight.first, head.isCancelled, !lease.isCancelling,
             lease.failure == nil, let handle = lease.connection.handle
         else { return }
-        lease.isCancelling = context.cancellations.send(to: handle, lease: lease.number, through: context.commandQueue)
+        lease.isCancelling = context.cancellations.send(to: handle, lease: lease, through: context.commandQueue)
         if !lease.isCancelling { lease.cancelAgain = context.now.after(lease.cancelPause.next()) }
     }
 
     /// Handles a sent cancel request. If the statement hadn't started yet, the server ignored the cancel request and
     /// must be asked again.
-    func didSendCancel(lease number: Int) {
-        guard let lease = leases[number] else { return }
+    func didSendCancel(for lease: Lease) {
+        guard !lease.isOver else { return }
         lease.isCancelling = false
         if lease.connection.inFlight.first?.isCancelled == true {
             lease.cancelAgain = context.now.after(lease.cancelPause.next())

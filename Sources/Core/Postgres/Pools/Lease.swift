@@ -1,9 +1,11 @@
 import DequeModule
 import Limits
 
-/// A connection lent to one caller. Used only on the I/O thread.
-final class Lease {
-    let number: Int
+/// A connection lent to one caller.
+///
+/// `@unchecked Sendable`: callers only pass it back to the I/O thread, which alone uses its properties.
+package final class Lease: @unchecked Sendable {
+    unowned let pool: ExclusivePool
     let connection: Connection
     let request: LeaseRequest
     let begin: MonotonicInstant
@@ -25,13 +27,15 @@ final class Lease {
     /// The error that made the connection unusable, or nil if it works.
     var failure: PostgresError?
     var isReleased = false
+    /// Whether the caller released the lease and the pool has the connection back or lost it.
+    var isOver = false
     /// Whether a transaction that was left open is being rolled back.
     var isRollingBack = false
     /// The request to fulfill once the connection is clean, or nil if no caller waits for that.
     var releaseRequest: WaitRequest?
 
-    init(number: Int, connection: Connection, for request: LeaseRequest, at begin: MonotonicInstant) {
-        self.number = number
+    init(in pool: ExclusivePool, _ connection: Connection, for request: LeaseRequest, at begin: MonotonicInstant) {
+        self.pool = pool
         self.begin = begin
         self.connection = connection
         self.request = request

@@ -5,7 +5,7 @@ import Limits
 /// because the others would only wait there for its row lock.
 struct LeaseQueue {
     /// Requests in order of arrival, including those waiting for a row. Served ones stay until they reach the front.
-    private(set) var arrivals: Deque<LeaseRequest> = []
+    var arrivals: Deque<LeaseRequest> = []
     private var waiters = SenderQueue<LeaseRequest>()
     /// Requests that wait behind another one for the same row, by conflict key.
     private var queuesByKey: [ConflictKey: Deque<LeaseRequest>] = [:]
@@ -62,12 +62,5 @@ struct LeaseQueue {
             return
         }
         queuesByKey[key] = nil
-    }
-
-    mutating func removeFirstArrival() { arrivals.removeFirst() }
-
-    mutating func drainArrivals() -> Deque<LeaseRequest> {
-        defer { arrivals = [] }
-        return arrivals
     }
 }

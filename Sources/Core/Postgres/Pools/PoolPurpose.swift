@@ -1,9 +1,12 @@
-/// The purposes for which connections are lent. Each has its own pool, so that slow reads and row locks don't take
-/// connections from transactions.
-package enum PoolPurpose: Int, CaseIterable, Sendable {
-    /// Class changes, the installation of Roost's tables, scripts, and other work that needs a server session.
+/// The purposes for which connections are lent. Each has its own pool, so that none starves another: slow reads and row
+/// locks don't take connections from transactions.
+public enum PoolPurpose: Int, CaseIterable, Sendable {
+    /// Class changes, the installation of Roost's tables, scripts, and other work that needs a server session. Its
+    /// transactions have no time limit.
     case administration
+    /// Requests that need several statements.
     case transactions
+    /// Several requests of a caller that must take effect together.
     case batches
     case slowReads
     /// Slow reads with a short time limit.
@@ -14,29 +17,22 @@ package enum PoolPurpose: Int, CaseIterable, Sendable {
     case lockWaits
     /// Writes that are large, change parts of large values, or were too slow for a shared connection.
     case slowWrites
-    /// Reads that last as long as the client keeps reading.
+    /// Reads of a whole data set, which last as long as the client keeps reading, without a time limit.
     case exports
+
+    /// Whether transactions have no time limit.
+    var isEndless: Bool { self == .administration || self == .exports }
 
     /// Whether writes can commit without explicit transactions. False for pools that serve only transactions or only
     /// reads.
-    var keepsWrites: Bool {
-        switch self {
-        case .administration, .lockWaits, .slowWrites: true
-        case .transactions, .batches, .slowReads, .limitedReads, .heavyReads, .exports: false
-        }
-    }
+    var keepsWrites: Bool { [.administration, .lockWaits, .slowWrites].contains(self) }
+
+    /// Whether others wait until a lease ends, however long it takes.
+    fileprivate var isPatient: Bool { [.administration, .heavyReads, .exports].contains(self) }
 
     /// Whether a lease of the sender with the most time is stopped if others have waited too long. Lock waits take no
-    /// CPU time from others. Administration, heavy reads and exports are allowed to finish.
-    package var stopsHeaviest: Bool {
-        switch self {
-        case .transactions, .batches, .slowReads, .limitedReads, .slowWrites: true
-        case .administration, .heavyReads, .lockWaits, .exports: false
-        }
-    }
-
-    /// Derives the purpose from a lease number.
-    package init(lease: Int) { self = Self.allCases[lease % Self.allCases.count] }
+    /// CPU time from others.
+    package var stopsHeaviest: Bool { !isPatient && self != .lockWaits }
 }
 
 extension PostgresConfiguration {
@@ -55,20 +51,14 @@ extension PostgresConfiguration {
     /// other senders, except for administration, heavy reads and exports.
     package func share(of purpose: PoolPurpose) -> Int {
         let limit = limit(of: purpose)
-        return switch purpose {
-        case .transactions, .slowReads, .limitedReads, .batches, .lockWaits, .slowWrites: limit - limit / 4
-        case .administration, .heavyReads, .exports: limit
-        }
+        return purpose.isPatient ? limit : limit - limit / 4
     }
 
     /// Returns how long a request waits for a connection before it fails.
     func waitLimit(of purpose: PoolPurpose) -> Duration {
-        switch purpose {
-        case .administration, .exports: connectTimeout
+        guard purpose.isPatient else { return connectionWait }
         // A heavy statement of another caller may run for the whole statement timeout.
-        case .heavyReads: connectTimeout + statementTimeout
-        case .transactions, .batches, .slowReads, .limitedReads, .lockWaits, .slowWrites: connectionWait
-        }
+        return purpose == .heavyReads ? connectTimeout + statementTimeout : connectTimeout
     }
 
     package func parameters(of purpose: PoolPurpose) -> ConnectionParameters {

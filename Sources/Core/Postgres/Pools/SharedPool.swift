@@ -202,7 +202,7 @@ package final class SharedPool: ConnectionPool {
         // If writes are in flight, only the read is cancelled. Requests that share its sync are skipped and resent.
         guard
             connection.inFlight.writes == 0
-                || context.cancellations.send(to: handle, lease: 0, through: context.commandQueue)
+                || context.cancellations.send(to: handle, lease: nil, through: context.commandQueue)
         else {
             connection.isOutgrown = false
             return

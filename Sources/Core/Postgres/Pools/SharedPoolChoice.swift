@@ -76,7 +76,7 @@ extension SharedPool {
         for connection in connections {
             guard let end = connection.patienceEnd, end <= context.now, let handle = connection.handle else { continue }
             connection.stoppedAt = context.now
-            _ = context.cancellations.send(to: handle, lease: 0, through: context.commandQueue)
+            _ = context.cancellations.send(to: handle, lease: nil, through: context.commandQueue)
         }
     }
 }

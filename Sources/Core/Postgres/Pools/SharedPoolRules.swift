@@ -19,9 +19,11 @@ package enum SharedPoolRules {
 
     /// Whether a statement leaves something behind if the server stops it, such as an invalid index. It then runs on a
     /// connection without the short time limit.
-    static func keepsParts(_ sql: String) -> Bool {
-        let word = word(sql)
-        return word == vacuum || builders.contains(word) && sql.contains(" CONCURRENTLY ")
+    static func keepsParts(_ sql: String) -> Bool { word(sql) == vacuum || buildsConcurrently(sql) }
+
+    /// Whether a statement builds or drops an index while others change its table, which no transaction can contain.
+    static func buildsConcurrently(_ sql: String) -> Bool {
+        builders.contains(word(sql)) && sql.contains(" CONCURRENTLY ")
     }
 
     private static let vacuum = word("VACUUM")
@@ -31,17 +33,9 @@ package enum SharedPoolRules {
     /// statement.
     private static func word(_ sql: String) -> UInt64 {
         var word: UInt64 = 0
-        var count = 0
-        for byte in sql.utf8 {
-            switch byte {
-            case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"):
-                word = word << 8 | UInt64(byte & 0xDF)
-                count += 1
-                if count == 8 { return word }
-            case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
-                if count > 0 { return word }
-            default: return word
-            }
+        for byte in sql.utf8.drop(while: { " \n\t\r".utf8.contains($0) }).prefix(8) {
+            guard case UInt8(ascii: "A")...UInt8(ascii: "Z") = byte & 0xDF else { break }
+            word = word << 8 | UInt64(byte & 0xDF)
         }
         return word
     }

@@ -31,7 +31,7 @@ extension ParseRoutes {
         guard onlyReads || !configuration.readOnly else { throw ParseError.serverOnlyReads }
         let writes = elements.map(Self.write)
         let steps = await backend.transactions.plan(writes, context)
-        let (outcomes, replies) = try await backend.transaction(.batch) { backend in
+        let (outcomes, replies) = try await backend.transaction(.batches) { backend in
             try await backend.transactions.lock(writes, context)
             let routes = over(backend)
             var outcomes: [TransactionOutcome] = []
