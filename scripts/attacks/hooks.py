@@ -43,7 +43,7 @@ class Hooks:
 
         self.listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.listener.daemon_threads = True
-        threading.Thread(target=self.listener.serve_forever, daemon=True).start()
+        threading.Thread(target=self.listener.serve_forever, args=(0.02,), daemon=True).start()
         return self
 
     def __exit__(self, *_):

@@ -109,7 +109,7 @@ class Event:
             pass
 
 
-def _ask(kind, port, stop, results):
+def _ask(kind, port, answered, stop, results):
     waits, faults, client = [], [], None
     while not stop.is_set():
         begin = time.monotonic()
@@ -120,6 +120,7 @@ def _ask(kind, port, stop, results):
             faults.append(str(problem))
             client = None
         waits.append(time.monotonic() - begin)
+        answered.set()
         time.sleep(0.005)
     results.put((waits, faults))
 
@@ -128,13 +129,14 @@ class Victim:
     """Runs a client in a separate process during a `with` block."""
 
     def __init__(self, kind, port):
-        self.stop = multiprocessing.Event()
+        self.answered, self.stop = multiprocessing.Event(), multiprocessing.Event()
         self.results = multiprocessing.Queue()
-        self.process = multiprocessing.Process(target=_ask, args=(kind, port, self.stop, self.results), daemon=True)
+        self.process = multiprocessing.Process(
+            target=_ask, args=(kind, port, self.answered, self.stop, self.results), daemon=True)
 
     def __enter__(self):
         self.process.start()
-        time.sleep(0.2)
+        self.answered.wait(5)
         return self
 
     def __exit__(self, *_):
