@@ -22,13 +22,18 @@ struct TestStore: Sendable {
         return logger
     }()
 
-    /// Creates and installs a database, and runs `body`.
+    /// Runs `body` with a copy of the installed template, or with a database created and installed with `options`.
     ///
     /// - Parameter options: The text after the name in CREATE DATABASE.
-    static func run(options: String = "", _ body: @Sendable (TestStore) async throws -> Void) async throws {
-        try await withDatabase(options: options) { uri in
+    static func run(options: String? = nil, _ body: @Sendable (TestStore) async throws -> Void) async throws {
+        let copy = try await TestTemplate.copy()
+        try await withDatabase(options: options ?? copy) { uri in
             try await open(uri) { test in
-                try await DatabaseInstaller(client: test.client, catalog: test.catalog, logger: logger).install()
+                if options == nil {
+                    try await test.catalog.reload()
+                } else {
+                    try await DatabaseInstaller(client: test.client, catalog: test.catalog, logger: logger).install()
+                }
                 try await body(test)
             }
         }
@@ -49,12 +54,8 @@ struct TestStore: Sendable {
         try await client.start()
         let catalog = SchemaCatalog(client: client, senderId: "test", refusesMixedMembership: false, logger: logger)
         let store = ObjectStore(client: client, catalog: catalog, logger: logger)
-        let result: Result<Void, any Error>
-        do {
-            result = .success(try await body(TestStore(uri: uri, client: client, catalog: catalog, store: store)))
-        } catch {
-            result = .failure(error)
-        }
+        let test = TestStore(uri: uri, client: client, catalog: catalog, store: store)
+        let result = await Result.awaiting { try await body(test) }
         await client.shutdown()
         try result.get()
     }

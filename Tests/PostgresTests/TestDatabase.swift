@@ -43,13 +43,16 @@ struct TestDatabase: Sendable {
     }
 
     private static let gate = Gate(capacity: 10)
+    private static let administrator: PostgresClient = {
+        var configuration = PostgresConfiguration(connectionString: cluster)
+        (configuration.sharedConnections, configuration.exclusiveConnections) = (1, 10)
+        return PostgresClient(configuration: configuration, logger: logger)
+    }()
 
     private static func runInside<R: Sendable>(
         _ settings: PostgresConfiguration, _ body: @Sendable (TestDatabase) async throws -> R
     ) async throws -> R {
         let name = "roost_driver_" + UUID().uuidString.lowercased().replacing("-", with: "")
-        let administrator = PostgresClient(
-            configuration: PostgresConfiguration(connectionString: cluster), logger: logger)
         try await administrator.execute(script: "CREATE DATABASE \(name)")
         var parts = URLComponents(string: cluster)
         parts?.path = "/" + name
@@ -57,12 +60,9 @@ struct TestDatabase: Sendable {
         var configuration = settings
         configuration.connectionString = uri
         let client = PostgresClient(configuration: configuration, logger: logger)
-        let result: Result<R, any Error>
-        do {
+        let result = await Result.awaiting {
             try await client.start()
-            result = .success(try await body(TestDatabase(client: client, uri: uri)))
-        } catch {
-            result = .failure(error)
+            return try await body(TestDatabase(client: client, uri: uri))
         }
         await client.shutdown()
         try? await administrator.execute(script: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
@@ -94,12 +94,7 @@ struct TestDatabase: Sendable {
         configuration.applicationName = "second"
         let second = PostgresClient(configuration: configuration, logger: Self.logger)
         try await second.start()
-        let result: Result<R, any Error>
-        do {
-            result = .success(try await body(second))
-        } catch {
-            result = .failure(error)
-        }
+        let result = await Result.awaiting { try await body(second) }
         await second.shutdown()
         return try result.get()
     }

@@ -1,5 +1,6 @@
 import Logging
 import Postgres
+import TestTools
 
 /// Direct access to the database of a test's server.
 extension TestServer {
@@ -48,7 +49,9 @@ extension TestServer {
 
     /// Waits until this many statements wait for locks. Returns false on timeout.
     public func waitsForLocks(_ count: Int = 1) async throws -> Bool {
-        try await eventually { try await texts(Self.lockWaits).count >= count }
+        try await Self.withClient(databaseURI) { client in
+            try await eventually { try await client.query(Self.lockWaits).rowCount >= count }
+        }
     }
 
     public static func execute(_ script: String, on uri: String) async throws {
@@ -62,13 +65,8 @@ extension TestServer {
         configuration.sharedConnections = 1
         let client = PostgresClient(configuration: configuration, logger: quietLogger)
         try await client.start()
-        do {
-            let value = try await body(client)
-            await client.shutdown()
-            return value
-        } catch {
-            await client.shutdown()
-            throw error
-        }
+        let result = await Result.awaiting { try await body(client) }
+        await client.shutdown()
+        return try result.get()
     }
 }

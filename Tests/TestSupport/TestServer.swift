@@ -132,7 +132,7 @@ public struct TestServer: Sendable {
                 let port = try await server.boundPort
                 let mount = configuration.mount
                 let test = TestServer(url: "http://127.0.0.1:\(port)\(mount)", databaseURI: uri)
-                let result = await Result { try await body(test) }
+                let result = await Result.awaiting { try await body(test) }
                 await group.triggerGracefulShutdown()
                 return try result.get()
             }
@@ -149,6 +149,12 @@ public struct TestServer: Sendable {
         }
     }
 
+    private static let administrator: PostgresClient = {
+        var configuration = PostgresConfiguration(connectionString: cluster)
+        (configuration.sharedConnections, configuration.exclusiveConnections) = (1, 16)
+        return PostgresClient(configuration: configuration, logger: Logger(label: "test"))
+    }()
+
     /// Creates a database, runs `body` with it, and drops it.
     ///
     /// - Parameter options: The text after the name in CREATE DATABASE.
@@ -156,12 +162,9 @@ public struct TestServer: Sendable {
         options: String = "", _ body: @Sendable (String) async throws -> R
     ) async throws -> R {
         let name = "roost_test_" + UUID().uuidString.lowercased().replacing("-", with: "")
-        var configuration = PostgresConfiguration(connectionString: cluster)
-        configuration.sharedConnections = 1
-        let administrator = PostgresClient(configuration: configuration, logger: Logger(label: "test"))
         try await administrator.execute(script: "CREATE DATABASE \(name) \(options)")
         let uri = databaseURI(name)
-        let result = await Result { try await body(uri) }
+        let result = await Result.awaiting { try await body(uri) }
         try? await administrator.execute(script: "DROP DATABASE IF EXISTS \(name) WITH (FORCE)")
         return try result.get()
     }
@@ -170,15 +173,5 @@ public struct TestServer: Sendable {
         guard var parts = URLComponents(string: cluster) else { return cluster }
         parts.path = "/" + name
         return parts.string ?? cluster
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(_ body: () async throws -> Success) async {
-        do {
-            self = .success(try await body())
-        } catch {
-            self = .failure(error)
-        }
     }
 }

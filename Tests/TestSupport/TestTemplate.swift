@@ -3,11 +3,11 @@ import ParseStorage
 import Postgres
 
 /// A template database in the state after a server's first start. Copying it takes a fraction of the time.
-enum TestTemplate {
+public enum TestTemplate {
     private static let made = Task { try await make() }
 
     /// Returns the options of `CREATE DATABASE` that copy the template. The first call creates the template.
-    static func copy() async throws -> String { try await made.value }
+    public static func copy() async throws -> String { try await made.value }
 
     /// The template stays in the cluster. The next run replaces it.
     private static func make() async throws -> String {
