@@ -43,7 +43,7 @@ free_port() {
     python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# Prints the folder for the cluster, in memory if enough is free. Each test creates a database of 300 files.
+# The folder of the cluster, and of those that tests start: in memory if there is plenty. A database has 300 files.
 place() {
     local shared=/dev/shm available memory
     available=$(df -k "$shared" 2>/dev/null | awk 'NR == 2 { print $4 }')
@@ -73,6 +73,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 chmod 755 "$folder"
+export ROOST_TEST_CLUSTERS=$folder
 mkdir "$folder/data" "$folder/socket"
 if [ "$(id -u)" -eq 0 ]; then chown postgres: "$folder/data" "$folder/socket"; fi
 

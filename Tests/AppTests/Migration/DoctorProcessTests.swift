@@ -96,7 +96,7 @@ import Testing
 
     @Test("Slow statements are found, and settings that hurt")
     func slowStatements() async throws {
-        let folder = "/tmp/roost-doctor-\(UUID().uuidString.prefix(8).lowercased())"
+        let folder = ClusterFolder.path("doctor")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let database = LocalPostgres(dataFolder: folder + "/postgres", logger: TestServer.quietLogger)

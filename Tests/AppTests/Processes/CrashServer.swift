@@ -17,7 +17,7 @@ actor CrashServer {
     private init(port: Int) throws {
         binary = try Self.findBinary()
         self.port = port
-        folder = "/tmp/roost-crash-\(UUID().uuidString.prefix(8).lowercased())"
+        folder = ClusterFolder.path("crash")
         // If the test runs as root, PostgreSQL runs as another user, who must be able to enter the folder.
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])

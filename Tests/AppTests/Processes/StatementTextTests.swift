@@ -2,13 +2,14 @@ import Foundation
 import JSON
 import LocalPostgres
 import TestSupport
+import TestTools
 import Testing
 
 /// The statements of a server in PostgreSQL's statistics.
 @Suite("The texts of statements")
 struct StatementTextTests {
     private static func withStatistics(_ body: (_ uri: String) async throws -> Void) async throws {
-        let folder = "/tmp/roost-texts-\(UUID().uuidString.prefix(8).lowercased())"
+        let folder = ClusterFolder.path("texts")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let database = LocalPostgres(dataFolder: folder + "/postgres", logger: TestServer.quietLogger)
@@ -16,12 +17,9 @@ struct StatementTextTests {
         try await TestServer.execute("ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'", on: first)
         await database.stop()
         let uri = try await database.start()
-        let result: Result<Void, any Error>
-        do {
+        let result = await Result.awaiting {
             try await TestServer.execute("CREATE EXTENSION pg_stat_statements", on: uri)
-            result = .success(try await body(uri))
-        } catch {
-            result = .failure(error)
+            try await body(uri)
         }
         await database.stop()
         try result.get()

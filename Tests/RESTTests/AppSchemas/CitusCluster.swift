@@ -1,6 +1,7 @@
 import Foundation
 import LocalPostgres
 import TestSupport
+import TestTools
 
 /// A Citus cluster of a coordinator and two workers.
 struct CitusCluster: Sendable {
@@ -16,18 +17,14 @@ struct CitusCluster: Sendable {
     }
 
     static func run(_ body: (CitusCluster) async throws -> Void) async throws {
-        // The user `postgres` must be able to enter the folder, so it is directly below /tmp.
-        let parent = "/tmp/roost-citus-" + UUID().uuidString.prefix(8).lowercased()
+        let parent = ClusterFolder.path("citus")
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: parent) }
         let cluster = try await CitusCluster(parent: parent)
-        let result: Result<Void, any Error>
-        do {
+        let result = await Result.awaiting {
             for folder in cluster.folders { try await cluster.start(folder) }
             try await cluster.connect()
-            result = .success(try await body(cluster))
-        } catch {
-            result = .failure(error)
+            try await body(cluster)
         }
         for folder in cluster.folders { try? await cluster.stop(folder) }
         try result.get()

@@ -1,6 +1,7 @@
 import Foundation
 import LocalPostgres
 import TestSupport
+import TestTools
 
 /// A PostgreSQL primary with streaming replicas.
 struct ReplicatedCluster: Sendable {
@@ -13,8 +14,7 @@ struct ReplicatedCluster: Sendable {
     private let account: Account
 
     static func run(replicas: Int = 1, _ body: (ReplicatedCluster) async throws -> Void) async throws {
-        // The user `postgres` must be able to enter the folder, so it is directly below /tmp.
-        let parent = "/tmp/roost-replica-" + UUID().uuidString.prefix(8).lowercased()
+        let parent = ClusterFolder.path("replica")
         try FileManager.default.createDirectory(atPath: parent + "/primary", withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: parent) }
         let primary = LocalPostgres(dataFolder: parent + "/primary", logger: TestServer.quietLogger)
@@ -26,11 +26,7 @@ struct ReplicatedCluster: Sendable {
                 try await cluster.copy(from: parent + "/primary/socket", number)
                 try await cluster.startReplica(number)
             }
-            do {
-                result = .success(try await body(cluster))
-            } catch {
-                result = .failure(error)
-            }
+            result = await Result.awaiting { try await body(cluster) }
             for number in 0..<replicas { try? await cluster.stopReplica(number) }
         } catch {
             result = .failure(error)
