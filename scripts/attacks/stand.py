@@ -163,7 +163,7 @@ class AttackStand:
                 hook = {"className": "Hooked", "triggerName": "beforeSave", "url": hooks.url(server.port)}
                 server.call("POST", "/hooks/triggers", hook, master=True)
             with Victim(attack.victim, server.port) as quiet:
-                time.sleep(0.3)
+                time.sleep(1)
             idle = processes.resident_megabytes(server.pid)
             processes.forget_peak(server.pid)
             with Victim(attack.victim, server.port) as victim, contextlib.ExitStack() as others:
