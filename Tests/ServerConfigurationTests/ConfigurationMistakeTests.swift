@@ -88,7 +88,11 @@ struct ConfigurationMistakeTests {
         for host in ["0.0.0.0", "127.0.0.1"] {
             #expect(refusal(["port": 1400, "host": .string(host), "metrics": ["port": 1400]]) == text)
         }
-        #expect(refusal(["port": 1400, "host": "10.0.0.1", "metrics": ["port": 1400]]) == nil)
+        for (host, other) in [("10.0.0.1", "127.0.0.1"), ("127.0.0.1", "127.0.0.2"), ("0.0.0.0", "::1")] {
+            #expect(
+                refusal(["port": 1400, "host": .string(host), "metrics": ["port": 1400, "host": .string(other)]]) == nil
+            )
+        }
         #expect(refusal(["port": 0, "metrics": ["port": 0]]) == nil)
     }
 

@@ -34,7 +34,7 @@ extension Configuration {
         public var isOn: Bool { port != nil || onMainPort }
 
         /// Whether the metrics port is reachable only from this machine.
-        public var isLocal: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+        public var isLocal: Bool { host == "localhost" || IPAddress(host)?.isLoopback == true }
 
         /// - Throws: `ConfigurationError` for an invalid port, and for `onMainPort` without a key.
         init(json value: JSONValue) throws(ConfigurationError) {

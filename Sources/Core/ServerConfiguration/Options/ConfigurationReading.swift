@@ -87,8 +87,7 @@ extension Configuration {
         }
         mistakes.refuse(
             "metrics", beside: ["port", "host"],
-            if: metrics.port == port && port != 0
-                && (metrics.host == host || host == "0.0.0.0" && metrics.host.hasPrefix("127.")),
+            if: metrics.port == port && port != 0 && IPAddress.overlap(metrics.host, host),
             "metrics.port must differ from port, for example 9464")
         accountMail.check(publicServerURL: publicServerURL, &mistakes)
         for option in OptionTable.all {

@@ -17,10 +17,28 @@ public struct IPAddress: Sendable, Hashable {
 
     /// Whether the address is in `127.0.0.0/8`, also IPv4-mapped, or `::1`.
     public var isLoopback: Bool {
-        let plain = mappedVersion4 ?? self
-        return plain.isVersion4
+        plain.isVersion4
             ? plain.bytes[0] == 127 : plain.bytes.last == 1 && plain.bytes.dropLast().allSatisfy { $0 == 0 }
     }
+
+    /// Whether listeners on two hosts can't share a port. A name other than localhost may stand for any address.
+    static func overlap(_ left: String, _ right: String) -> Bool {
+        let names = [left, right].map(\.asciiLowercased)
+        let lists = names.map { $0 == "localhost" ? ["127.0.0.1", "::1"] : [$0] }
+        return names[0] == names[1]
+            || lists[0].contains { one in lists[1].contains { overlap(IPAddress(one)?.plain, IPAddress($0)?.plain) } }
+    }
+
+    private static func overlap(_ left: IPAddress?, _ right: IPAddress?) -> Bool {
+        guard let left, let right else { return (left ?? right)?.isUnspecified ?? false }
+        // A listener on :: also accepts IPv4.
+        return left == right
+            || [(left, right), (right, left)].contains { $0.isUnspecified && ($1.isVersion4 || !$0.isVersion4) }
+    }
+
+    private var plain: IPAddress { mappedVersion4 ?? self }
+
+    private var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
 
     private init(bytes: [UInt8]) {
         self.bytes = bytes
