@@ -33,6 +33,15 @@ struct LogLineTests {
         #expect(line["timestamp"] == .string(Self.time) && line["timestamp_"] == "never")
     }
 
+    @Test("Writes the message first, then fields, quoted if they have blanks and left out if they are empty")
+    func text() throws {
+        var bytes: [UInt8] = []
+        try Self.line("many words", ["c": "1", "b": "", "a": "the \"best\" song"]).write(as: .text, to: &bytes)
+        #expect(
+            String(decoding: bytes, as: UTF8.self)
+                == "\(Self.time) error roost: many words a=\"the \\\"best\\\" song\" c=1\n")
+    }
+
     @Test("Control characters of one and of two bytes steer no terminal and begin no line")
     func controlCharacters() throws {
         var bytes: [UInt8] = []

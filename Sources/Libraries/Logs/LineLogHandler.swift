@@ -61,7 +61,8 @@ package struct LogLine: Sendable {
         output.append(UInt8(ascii: "\n"))
     }
 
-    /// Writes `<time> <level> <label>: <name>=<value> … <message>`.
+    /// Writes `<time> <level> <label>: <message> <name>=<value> …`. Empty values are left out, and values with blanks are
+    /// quoted.
     private func writeText(to output: inout [UInt8]) {
         let start = output.count
         output += moment.iso.utf8
@@ -71,13 +72,14 @@ package struct LogLine: Sendable {
         output += label.utf8
         output.append(UInt8(ascii: ":"))
         output.append(UInt8(ascii: " "))
-        for (name, value) in metadata.sortedFields {
+        output += message.description.utf8
+        for (name, value) in metadata.sortedFields where !value.isEmpty {
+            output.append(UInt8(ascii: " "))
             output += name.utf8
             output.append(UInt8(ascii: "="))
-            output += value.utf8
-            output.append(UInt8(ascii: " "))
+            let isQuoted = value.utf8.contains { $0 <= 0x20 || $0 == UInt8(ascii: "\"") }
+            output += (isQuoted ? JSONValue.string(value).text : value).utf8
         }
-        output += message.description.utf8
         guard output[start...].contains(where: { !(0x20..<0x7F).contains($0) }) else { return }
         // A control character could start a new line or control the terminal.
         for index in start..<output.count {

@@ -11,7 +11,7 @@ struct LogTests {
             _ = try await processes[0].send("GET", "/classes/Song?where=%7B%22secret%22%3A1%7D")
             let line = try #require(try await Self.line(containing: "path=/parse/classes/Song ", of: processes))
             let form =
-                /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info roost: bytes=\d+ id=\w+ method=GET ms=[\d.]+ path=\S+ route=\S+ status=200 request/
+                /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z info roost: request bytes=\d+ id=\w+ method=GET ms=[\d.]+ path=\S+ route=\S+ status=200/
             #expect(line.wholeMatch(of: form) != nil, "\(line)")
             #expect(!processes.log.contains("secret"))
         }

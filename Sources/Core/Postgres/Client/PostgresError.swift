@@ -97,10 +97,8 @@ public struct PostgresError: Error, Sendable {
 }
 
 extension PostgresError: CustomStringConvertible {
-    /// The kind, SQLSTATE and message. The detail is left out, because it may contain row values.
-    public var description: String {
-        sqlState.isEmpty ? "PostgreSQL, \(kind): \(message)" : "PostgreSQL, \(kind), \(sqlState): \(message)"
-    }
+    /// The message and the SQLSTATE. The detail is left out, because it may contain row values.
+    public var description: String { sqlState.isEmpty ? message : "\(message) (SQLSTATE \(sqlState))" }
 }
 
 extension String {
