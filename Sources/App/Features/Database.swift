@@ -115,10 +115,14 @@ struct DatabaseFeature: Feature {
     let logger: Logger
 
     func prepare() async throws {
-        try await database.client.start(within: .milliseconds(configuration.connectionTimeout), logger)
+        try await start(database.client)
         if configuration.readOnly { try await load() } else { try await install() }
         try await backend.options.load()
         await database.replicas?.start()
+    }
+
+    private func start(_ client: PostgresClient) async throws {
+        try await client.start(within: .milliseconds(configuration.connectionTimeout), logger)
     }
 
     /// Loads the classes of a database that another server has prepared.
@@ -137,6 +141,12 @@ struct DatabaseFeature: Feature {
 
     /// Creates missing tables and classes. All of them must exist before cloud code loads.
     private func install() async throws {
+        if database.settings.directConnectionString != nil {
+            // Connections for administration would retry a wrong password until their time limit.
+            try await DatabaseFailure.reporting(option: "directDatabaseURI") {
+                try await PostgresClient.opened(database.settings.forBuilding, logger: logger, start: start) { _ in }
+            }
+        }
         let installer = DatabaseInstaller(client: database.client, catalog: backend.catalog, logger: logger)
         try await installer.install()
         await installer.indexLogins(of: configuration.auth.keys.filter { $0 != "anonymous" })

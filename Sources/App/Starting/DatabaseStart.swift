@@ -61,17 +61,24 @@ extension PostgresError {
 struct DatabaseFailure: Error, CustomStringConvertible {
     let description: String
 
-    /// Describes an error, or returns nil if it isn't about the connection or the user's privileges.
+    /// Describes an error, or returns nil if it isn't about the connection, a read-only server or the user's privileges.
     ///
     /// - Parameter option: The option that contains the address.
     init?(_ error: PostgresError, option: String = "databaseURI") {
         // PostgreSQL's first line has the reason. The others are hints for users of its own tools.
         let line = error.message.split(separator: "\n").first.map(String.init) ?? error.message
         guard error.kind == .unavailable else {
-            guard error.sqlState == "42501" else { return nil }
-            description =
-                "PostgreSQL rejected a statement: \(line). Grant the missing permission to the user in "
-                + "\(option), or make it the owner of the database (ALTER DATABASE … OWNER TO …)."
+            switch error.sqlState {
+            case "25006":
+                description =
+                    "PostgreSQL is read-only: it is a standby, or default_transaction_read_only is on. Set the option "
+                    + "readOnly to serve reads only, or set \(option) to a server that accepts writes."
+            case "42501":
+                description =
+                    "PostgreSQL rejected a statement: \(line). Grant the missing permission to the user in "
+                    + "\(option), or make it the owner of the database (ALTER DATABASE … OWNER TO …)."
+            default: return nil
+            }
             return
         }
         switch error.sqlState {

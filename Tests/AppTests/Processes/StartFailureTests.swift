@@ -134,6 +134,39 @@ struct StartFailureTests {
         }
     }
 
+    @Test("A read-only database is reported with the option to set")
+    func readOnly() async throws {
+        try await TestServer.withDatabase { uri in
+            let name = try #require(URLComponents(string: uri)).path.dropFirst()
+            try await TestServer.execute("ALTER DATABASE \(name) SET default_transaction_read_only = on", on: uri)
+            let text =
+                "PostgreSQL is read-only: it is a standby, or default_transaction_read_only is on. Set the option readOnly "
+                + "to serve reads only, or set databaseURI to a server that accepts writes."
+            let server = try await Self.failure(["databaseURI": .string(uri)])
+            #expect(server == text, "\(server)")
+            let console = try await CommandLineRun.roost(
+                ["console", "open"], file: CommandLineRun.configuration(["databaseURI": .string(uri)]))
+            #expect(console.status == 1 && console.messages == [text], "\(console.errors)")
+        }
+    }
+
+    @Test("A wrong password in directDatabaseURI is reported at once, with that option")
+    func directAddress() async throws {
+        try await TestServer.withDatabase { uri in
+            try await PasswordServer.run { port in
+                let begin = ContinuousClock.now
+                let direct = try await Self.failure([
+                    "databaseURI": .string(uri),
+                    "directDatabaseURI": .string("postgres://u:Swordfish@127.0.0.1:\(port)/d"),
+                ])
+                #expect(direct.hasPrefix("PostgreSQL rejected the log-in: "), "\(direct)")
+                #expect(direct.hasSuffix("Check the user and the password in directDatabaseURI."), "\(direct)")
+                // Administration would retry for ten seconds.
+                #expect(ContinuousClock.now - begin < .seconds(9))
+            }
+        }
+    }
+
     @Test("A user without rights in the database is reported with what to grant")
     func rights() async throws {
         try await TestServer.withDatabase { uri in

@@ -4,13 +4,16 @@ public import Logging
 extension PostgresClient {
     /// Runs `body` with a new client, which is shut down afterwards.
     ///
+    /// - Parameter start: Connects the client.
     /// - Throws: The error of `body`, or `PostgresError` if the client can't connect.
     public static func opened<R: Sendable>(
-        _ configuration: PostgresConfiguration, logger: Logger, _ body: (PostgresClient) async throws -> R
+        _ configuration: PostgresConfiguration, logger: Logger,
+        start: (PostgresClient) async throws -> Void = { try await $0.start() },
+        _ body: (PostgresClient) async throws -> R
     ) async throws -> R {
         let client = PostgresClient(configuration: configuration, logger: logger)
         do {
-            try await client.start()
+            try await start(client)
             let result = try await body(client)
             await client.shutdown()
             return result
