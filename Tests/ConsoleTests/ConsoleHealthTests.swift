@@ -114,7 +114,8 @@ struct ConsoleHealthTests {
         try await PushSink.run { sink in
             let port = try await FreePort.find()
             let entries: JSONValue = ["ios": sink.apple("app.one"), "osx": sink.identity.apple("app.two", port: port)]
-            try await TestServer.run(["push": entries]) { server in
+            let lines = LogLines()
+            try await TestServer.run(["push": entries], logger: lines.logger) { server in
                 let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
                 let answer = try await developer.send("POST", path, [:])
                 let findings = try #require(answer["findings"]?.arrayValue)
@@ -122,6 +123,11 @@ struct ConsoleHealthTests {
                 #expect(findings.map { $0["problem"] != .null } == [false, false, false, true], "\(answer.text)")
                 #expect(findings[3]["problem"]?.stringValue?.contains("no connection") == true, "\(answer.text)")
                 #expect(sink.tokens.isEmpty)
+                #expect(!lines.all.contains { $0.contains("sending is paused") }, "\(lines.all)")
+                for path in [path, "/console/api/doctor"] {
+                    let refused = try await developer.send("POST", path, ["app": "one"])
+                    #expect(refused.status == 400 && refused.text.contains("app is not supported"), "\(refused.text)")
+                }
                 let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
                 #expect(try await editor.send("POST", path, [:]).status == 403)
             }

@@ -28,7 +28,7 @@ struct ConsoleFeature: Feature {
         site = try ConsoleSite(
             routes.backend, ConsoleDispatcher(routes, files: files), figures: figures,
             readiness: { await monitoring.findings(showsReasons: true) }, backups: backups,
-            pushCheck: PushCheck.function(configuration, logger), version: Version.text, logger: logger)
+            pushCheck: PushCheck.function(configuration), version: Version.text, logger: logger)
     }
 
     /// Adds live queries and the server's gauges, which are created after the console.

@@ -11,7 +11,7 @@ import Synchronization
 extension ConsoleRouteTable {
     static let health: [ConsoleRoute] = [
         ConsoleRoute(.get, "health", .developer) { await HealthCalls(call: $0).health() },
-        ConsoleRoute(.post, "doctor", .developer, .nothing) { try HealthCalls(call: $0).examine() },
+        ConsoleRoute(.post, "doctor", .developer, .nothing) { try await HealthCalls(call: $0).examine() },
         ConsoleRoute(.post, "doctor/fix", .owner, isConfirmed: true) { try await HealthCalls(call: $0).putRight() },
         ConsoleRoute(.post, "push/check", .developer, .nothing) { try await HealthCalls(call: $0).checkPush() },
     ]
@@ -86,7 +86,8 @@ private struct HealthCalls: ConsoleCalls {
     }
 
     /// Starts a database check as a task.
-    func examine() throws -> Reply {
+    func examine() async throws -> Reply {
+        try await checkNoMembers()
         let item = item("doctor", "Checking the database.")
         let reply = begin(item, done: "The database was checked.") { [interface] in
             try await interface.examine()
@@ -114,6 +115,11 @@ private struct HealthCalls: ConsoleCalls {
         }
     }
 
+    private func checkNoMembers() async throws {
+        guard let name = try await body().keys.min() else { return }
+        throw HTTPError(status: 400, message: "The body must be empty: \(name) is not supported.")
+    }
+
     private static let busy = "A check is already running."
 
     private func item(_ kind: String, _ words: String) -> ConsoleTasks.Item {
@@ -122,6 +128,7 @@ private struct HealthCalls: ConsoleCalls {
 
     /// Checks the push keys and whether the push services respond. Sends no notifications.
     func checkPush() async throws -> Reply {
+        try await checkNoMembers()
         guard let check = interface.pushCheck else {
             throw HTTPError(status: 409, message: "The option push is not set.")
         }
