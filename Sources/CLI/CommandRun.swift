@@ -27,7 +27,7 @@ enum CommandRun {
         } catch is Interruption.Signalled {
             status = fail("stopped by a signal", isForScripts, 130)
         } catch {
-            status = fail(ErrorText.of(error), isForScripts, 1)
+            status = fail(ErrorText.of(error), isForScripts, ErrorText.status(of: error))
         }
         if status != 0 { throw ExitCode(status) }
     }
@@ -55,7 +55,6 @@ enum CommandRun {
         guard let first = arguments.first, !first.hasPrefix("-"), !first.isEmpty else {
             throw mistake("the first argument must be the \(name)", of: command)
         }
-        // The URI may contain a password, so the error doesn't quote it.
         guard isURI || !first.contains("://") else { throw mistake("the \(name) can't be a URI", of: command) }
         return (first, Array(arguments.dropFirst()))
     }

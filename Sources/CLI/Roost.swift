@@ -28,7 +28,16 @@ struct Roost: AsyncParsableCommand {
             ErrorText.report(message)
             Roost.exit(withError: ExitCode.validationFailure)
         }
-        await main(arguments)
+        do {
+            var command = try parseAsRoot(arguments)
+            if var command = command as? any AsyncParsableCommand { try await command.run() } else { try command.run() }
+        } catch  where !(error is ExitCode) && exitCode(for: error) == .validationFailure {
+            // The message may quote an argument that contains a password, which the report masks.
+            ErrorText.report(fullMessage(for: error).replacing("Error: ", with: ""))
+            exit(withError: ExitCode.validationFailure)
+        } catch {
+            exit(withError: error)
+        }
     }
 }
 

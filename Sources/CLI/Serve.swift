@@ -35,7 +35,7 @@ struct Serve: AsyncParsableCommand {
             try await Server.make(arguments: arguments, environment: environment)?.run()
         } catch {
             ErrorText.report(ErrorText.of(error))
-            endProcess(1)
+            endProcess(ErrorText.status(of: error))
         }
     }
 

@@ -24,7 +24,6 @@ enum UnknownCommand {
             return isOption
                 ? "\(name) is an option of a command: roost serve \(name) …" : "unknown option \(name). \(list)"
         }
-        // A URI may contain a password.
         if first.contains("://") { return "a URI is not a command. \(list)" }
         if [".json", ".js", ".mjs", ".cjs", ".ts"].contains(where: first.hasSuffix) {
             return "unknown command \(first). To start the server: roost serve \(first)"

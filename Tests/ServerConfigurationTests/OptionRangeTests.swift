@@ -129,7 +129,7 @@ struct OptionRangeTests {
             (["maxLimit": -1], "maxLimit must be a number of at least 1"),
             (
                 ["filesAdapter": "@parse/s3-file-adapter"],
-                "option filesAdapter: unknown module @parse/s3-file-adapter. The most similar is @parse/s3-files-adapter"
+                "option filesAdapter: unknown module @parse/s3-file-adapter. Did you mean @parse/s3-files-adapter?"
             ),
         ] as [(JSONObject, String)])
     func ranges(file: JSONObject, expected: String) {

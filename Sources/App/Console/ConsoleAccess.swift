@@ -37,7 +37,7 @@ package struct ConsoleAccess {
     /// - Throws: `ConfigurationError` for an unknown role, `ParseError` for the name or password, or a database error.
     package func addOperator(name: String, password: String, role: String) async throws {
         guard ConsoleRole(rawValue: role) != nil else {
-            throw ConfigurationError("role must be owner, developer, editor or viewer")
+            throw ConfigurationError("role must be owner, developer, editor or viewer", isUsage: true)
         }
         try await withBackend { backend in
             _ = try await backend.operators.add(name: name, password: password, role: role, from: "")

@@ -27,21 +27,25 @@ extension Server {
         arguments.removeAll { $0 == "--check" }
         let isReport = target != nil || arguments.count < count
         let result = Result { try Deployment(arguments: arguments, environment: environment, app: app) }
-        var mistakes: [String] = []
+        var (mistakes, isUsage) = ([String](), false)
         if case .failure(let error) = result {
-            guard error is ConfigurationError else { throw error }
+            guard let error = error as? ConfigurationError else { throw error }
+            isUsage = error.isUsage
             mistakes = ErrorText.of(error).split(separator: "\n").map(String.init)
         }
         guard isReport else {
             let undecided = app.undecided.map(\.text) + mistakes
-            guard undecided.isEmpty else { throw ConfigurationError(undecided.joined(separator: "\n")) }
+            guard undecided.isEmpty else {
+                throw ConfigurationError(undecided.joined(separator: "\n"), isUsage: isUsage)
+            }
             return try Server(arguments: arguments, environment: environment, app: app)
         }
         let report = AppReport(app, try? result.get(), mistakes: mistakes)
         try OpenFile.standardOutput.write((report.lines.joined(separator: "\n") + "\n").utf8)
         if let target, mistakes.isEmpty { try report.write(to: target) }
         guard app.undecided.isEmpty, mistakes.isEmpty else {
-            throw ConfigurationError("\(app.file.name): change the items marked \"decide\" so that Roost can serve it")
+            throw ConfigurationError(
+                "\(app.file.name): change the items marked \"decide\" so that Roost can serve it", isUsage: isUsage)
         }
         return nil
     }

@@ -42,9 +42,9 @@ struct ConfigurationFile {
     private static func read(_ path: String) throws(ConfigurationError) -> ConfigurationFile {
         guard let isFolder = FilePaths.isFolder(path) else {
             guard !path.contains("://") else {
-                // The URI may contain a password, so the error doesn't quote it.
                 throw ConfigurationError(
-                    "A URI can't be the configuration file. Pass the URI of the database with --databaseURI")
+                    "A URI can't be the configuration file. Pass the URI of the database with --databaseURI",
+                    isUsage: true)
             }
             let folder = path.hasPrefix("/") ? "" : " in \(FileManager.default.currentDirectoryPath)"
             throw ConfigurationError(

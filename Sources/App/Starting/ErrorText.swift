@@ -20,23 +20,30 @@ import ServerConfiguration
 
 /// Error messages of commands.
 package enum ErrorText {
-    /// Returns an error's message for the operator.
+    /// Returns an error's message for the operator, without the credentials of URIs.
     package static func of(_ error: any Error) -> String {
-        switch error {
-        case let error as ConfigurationError: lines(error)
-        case let error as ParseError: error.message
-        case let error as HTTPError: error.message
-        case let error as IOError: system(error.errnoCode)
-        case let error as CocoaError: (error.filePath.map { "\($0): " } ?? "") + reason(error)
-        case let error as POSIXError: system(error.code.rawValue)
-        case let error as any CustomStringConvertible: error.description
-        default: "The operation could not be completed. (\(type(of: error)))"
-        }
+        let text =
+            switch error {
+            case let error as ConfigurationError: lines(error)
+            case let error as ParseError: error.message
+            case let error as HTTPError: error.message
+            case let error as IOError: system(error.errnoCode)
+            case let error as CocoaError: (error.filePath.map { "\($0): " } ?? "") + reason(error)
+            case let error as POSIXError: system(error.code.rawValue)
+            case let error as any CustomStringConvertible: error.description
+            default: "The operation could not be completed. (\(type(of: error)))"
+            }
+        return Setting.withoutCredentials(text)
     }
 
-    /// Writes each line of a message to standard error, prefixed with the program's name.
+    /// Returns the exit status for an error: 64 for wrong arguments, otherwise 1.
+    package static func status(of error: any Error) -> Int32 {
+        (error as? ConfigurationError)?.isUsage == true ? 64 : 1
+    }
+
+    /// Writes each line of a message to standard error after the program's name, without the credentials of URIs.
     package static func report(_ message: String) {
-        let lines = message.split(separator: "\n").map { "roost: \($0)\n" }.joined()
+        let lines = Setting.withoutCredentials(message).split(separator: "\n").map { "roost: \($0)\n" }.joined()
         try? OpenFile.standardError.write(lines.utf8)
     }
 

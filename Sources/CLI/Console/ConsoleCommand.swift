@@ -55,14 +55,14 @@ struct ConsoleOperatorCommand: AsyncParsableCommand {
         let (role, others) = try CommandRun.target(
             rest, called: "name of the operator, and the second the role", of: Self.self)
         try await CommandRun.run(isForScripts: false) {
+            let access = try ConsoleAccess(CommandRun.deployment(others))
             // At a terminal, `getpass` hides the password.
             let isTyped = isatty(STDIN_FILENO) == 1
             let password = isTyped ? getpass("Password of \(name): ").map { String(cString: $0) } : readLine()
             guard let password, !password.isEmpty else {
                 throw ConfigurationError("the password is empty. Type it, or pass it on standard input")
             }
-            try await ConsoleAccess(CommandRun.deployment(others)).addOperator(
-                name: name, password: password, role: role)
+            try await access.addOperator(name: name, password: password, role: role)
             print("Added the operator \(name) with the role \(role).")
             return 0
         }

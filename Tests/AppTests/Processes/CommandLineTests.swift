@@ -110,7 +110,7 @@ struct CommandLineTests {
     func options() async throws {
         let file = #"{"appId": "app", "masterKy": "Swordfish", "port": 99999, "metrics": true, "databaseURI": "h"}"#
         let run = try await CommandLineRun.roost(["serve", "roost.json", "--maxLimit", "0"], file: file)
-        #expect(run.status == 1)
+        #expect(run.status == 64)
         #expect(
             Set(run.messages) == [
                 "unknown option masterKy (roost.json). Did you mean masterKey?",
@@ -121,7 +121,7 @@ struct CommandLineTests {
                 "masterKey is required. Set it in a configuration file (roost serve roost.json), or with --masterKey",
             ], "\(run.errors)")
         let flag = try await CommandLineRun.roost(["serve", "--mastrKey=Swordfish"])
-        #expect(flag.status == 1)
+        #expect(flag.status == 64)
         #expect(
             flag.messages == [
                 "unknown option --mastrKey. Did you mean --masterKey?",
@@ -151,7 +151,7 @@ struct CommandLineTests {
     func unknownOptions() async throws {
         let file = try CommandLineRun.configuration(["nothingLikeIt": 1, "https": ["crt": "a"]])
         let run = try await CommandLineRun.roost(["serve", "--neitherThis", "1"], file: file)
-        #expect(run.status == 1)
+        #expect(run.status == 64)
         #expect(
             run.messages.prefix(3) == [
                 "unknown option --neitherThis. See roost serve --help",
@@ -165,7 +165,7 @@ struct CommandLineTests {
         let uri = "postgres://u:Swordfish@h/d"
         for arguments in [["serve", uri], ["doctor", uri]] {
             let run = try await CommandLineRun.roost(arguments)
-            #expect(run.status == 1)
+            #expect(run.status == 64)
             #expect(
                 run.messages == [
                     "A URI can't be the configuration file. Pass the URI of the database with --databaseURI"
@@ -174,7 +174,7 @@ struct CommandLineTests {
         let replica = ["serve", "--readReplicaURI", "postgres://u:Swordfish%5@h/d"]
         for arguments in [["serve", "roost.json", uri], ["serve", "--" + uri], replica] {
             let run = try await CommandLineRun.roost(arguments, file: CommandLineRun.configuration([:]))
-            #expect(run.status == 1 && !run.errors.contains("Swordfish"), "\(run.errors)")
+            #expect(run.status == 64 && !run.errors.contains("Swordfish"), "\(run.errors)")
         }
         for (arguments, text) in [
             ([uri], "a URI is not a command. Commands: serve, "),
@@ -187,6 +187,82 @@ struct CommandLineTests {
             #expect(run.status == 64)
             #expect(run.messages.count == 1 && run.messages[0].hasPrefix(text), "\(run.errors)")
         }
+    }
+
+    @Test(
+        "No error quotes the password of a URI, whichever argument or option it is given for",
+        arguments: [
+            "postgres://u:Swordfish@h/d", "u:Swordfish@h", "postgres://u:Sword/f?s#h@h/d?password=Swordfish",
+        ])
+    func passwords(uri: String) async throws {
+        @Sendable func check(_ run: CommandLineRun) {
+            #expect(run.status == 1 || run.status == 64)
+            #expect(!run.messages.isEmpty && !(run.output + run.errors).contains("Sword"), "\(run.errors)")
+        }
+        let server = ["--from-app-id", "a", "--from-master-key", "m"]
+        for arguments in [
+            [uri], ["--" + uri], ["serve", "--" + uri], ["serve", "-" + uri], ["doctor", uri], ["restore", uri],
+            ["version", uri], ["version", "--" + uri], ["doctor", "--rows", uri], ["files", "copy", "--from", uri],
+            ["files", "copy", "--jobs", uri], ["export", "x", "--format", uri], ["export", "x", "--since", uri],
+            ["import", "x", "--type", uri], ["import", "--from", uri] + server, ["help", uri],
+        ] {
+            check(try await CommandLineRun.roost(arguments))
+        }
+        let named = try await CommandLineRun.roost(["version", "kim@example.com"])
+        #expect(named.messages.first == "Unexpected argument 'kim@example.com'", "\(named.errors)")
+        try await TestServer.withDatabase { database in
+            let value = JSONValue.string(uri)
+            for options in [
+                ["host": value], ["metrics": ["port": 0, "host": value]], ["cloud": value], ["filesAdapter": value],
+                ["emailAdapter": value], ["trustProxy": value], ["masterKeyIps": [value]], ["classDefinitions": value],
+                ["trustedCertificates": value, "auth": ["google": ["clientId": "a"]]],
+            ] as [JSONObject] {
+                let file = try CommandLineRun.configuration(
+                    options.merging(["databaseURI": .string(database), "port": 0]) { $1 })
+                check(try await CommandLineRun.roost(["serve"], file: file))
+            }
+        }
+    }
+
+    @Test(
+        "Wrong arguments end each command with status 64",
+        arguments: [
+            ["serve"], ["doctor"], ["version"], ["backup", "x"], ["restore", "x"], ["export", "x"], ["import", "x"],
+            ["files", "check"], ["files", "copy"], ["files", "rotate"], ["mail", "preview", "x"],
+            ["mail", "test", "a@b.example"], ["push", "check"], ["push", "test", "ios:00"], ["console", "open"],
+            ["console", "operator", "kim", "viewer"],
+        ])
+    func usage(command: [String]) async throws {
+        let unknown = try await CommandLineRun.roost(command + ["--nosuch"], file: CommandLineRun.configuration())
+        #expect(unknown.status == 64)
+        #expect(
+            unknown.messages.first?.contains("option '--nosuch'") ?? false
+                || unknown.messages.contains {
+                    $0.hasPrefix("unknown option --nosuch.")
+                }, "\(unknown.errors)")
+        guard command != ["version"] else { return }
+        for wrong in [["--port"], ["--port", "x"], ["--port", "1400", "1"], ["--maxLimit=0"]] {
+            let run = try await CommandLineRun.roost(command + wrong, file: CommandLineRun.configuration())
+            #expect(run.status == 64, "\(wrong) \(run.errors)")
+        }
+    }
+
+    @Test(
+        "The port of the metrics is refused if its address collides with the server's",
+        arguments: [
+            ("0.0.0.0", "127.0.0.1"), ("127.0.0.1", "0.0.0.0"), ("0.0.0.0", "0.0.0.0"), ("0.0.0.0", "10.0.0.1"),
+            ("0.0.0.0", "localhost"), ("localhost", "127.0.0.1"), ("LOCALHOST", "::1"), ("::", "127.0.0.1"),
+            ("::", "0.0.0.0"), ("0.0.0.0", "::"), ("::1", "::"), ("::ffff:127.0.0.1", "127.0.0.1"),
+            ("0.0.0.0", "server.example"), ("server.example", "Server.example"),
+        ])
+    func metricsPort(host: String, other: String) async throws {
+        let file = try CommandLineRun.configuration([
+            "port": 1400, "host": .string(host), "metrics": ["port": 1400, "host": .string(other)],
+        ])
+        let run = try await CommandLineRun.roost(["serve"], file: file)
+        #expect(run.status == 1)
+        #expect(
+            run.messages == ["metrics.port must differ from port, for example 9464 (roost.json)"], "\(run.errors)")
     }
 
     @Test("Options that can't be combined are reported in one start, beside wrong ones")

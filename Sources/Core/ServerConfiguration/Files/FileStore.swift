@@ -21,10 +21,16 @@ extension Configuration {
         ) throws(ConfigurationError) -> (store: FileStore, folder: String?) {
             let json = try? JSONValue(parsing: Array(text.utf8))
             // Errors quote an unknown name. JSON may contain keys, so its errors don't.
-            guard json != nil || !text.contains("{") else { throw ConfigurationError("STORE is invalid JSON") }
-            let reading = try FileStoreReader.read(
-                FileStoreReader.complete(json ?? .string(text), from: environment), path: "STORE")
-            return (reading.store, reading.folder)
+            guard json != nil || !text.contains("{") else {
+                throw ConfigurationError("STORE is invalid JSON", isUsage: true)
+            }
+            let adapter = FileStoreReader.complete(json ?? .string(text), from: environment)
+            do {
+                let reading = try FileStoreReader.read(adapter, path: "STORE")
+                return (reading.store, reading.folder)
+            } catch {
+                throw ConfigurationError(error.message, isUsage: true)
+            }
         }
 
         /// The name shown to people.
@@ -181,24 +187,9 @@ enum FileStoreReader {
                     + "store files on disk, or use @parse/s3-files-adapter or postgres")
         }
         let names = Module.allCases.flatMap(\.names)
-        let nearest = names.min { distance($0, name) < distance($1, name) } ?? ""
+        let advice =
+            names.nearest(to: name).map { "Did you mean \($0)?" } ?? "Allowed: \(names.joined(separator: ", "))"
         return ConfigurationError(
-            "option \(path): unknown module \(name.isEmpty ? "without a name" : name). The most similar is \(nearest)"
-        )
-    }
-
-    private static func distance(_ first: String, _ second: String) -> Int {
-        let second = Array(second.lowercased())
-        var row = Array(0...second.count)
-        for (index, letter) in first.lowercased().enumerated() {
-            var diagonal = row[0]
-            row[0] = index + 1
-            for (column, other) in second.enumerated() {
-                let here = min(row[column] + 1, row[column + 1] + 1, diagonal + (letter == other ? 0 : 1))
-                diagonal = row[column + 1]
-                row[column + 1] = here
-            }
-        }
-        return row[second.count]
+            "option \(path): unknown module \(name.isEmpty ? "without a name" : name). \(advice)")
     }
 }

@@ -5,10 +5,10 @@ import JSON
 public struct ConfigurationError: Error, Sendable, Equatable {
     /// The message, with one line per mistake.
     public let message: String
+    /// Whether one of the mistakes is in the command's arguments.
+    public let isUsage: Bool
 
-    public init(_ message: String) { self.message = message }
-
-    init(_ mistakes: [ConfigurationError]) { self.init(mistakes.map(\.message).joined(separator: "\n")) }
+    public init(_ message: String, isUsage: Bool = false) { (self.message, self.isUsage) = (message, isUsage) }
 
     static func invalid(_ name: String, _ allowed: String) -> ConfigurationError {
         ConfigurationError("\(name) must be \(allowed)")
@@ -42,15 +42,16 @@ public struct ConfigurationError: Error, Sendable, Equatable {
     /// Returns the error with the file, variable or flag of the mistake added to the first sentence of each line.
     func found(in place: String?) -> ConfigurationError {
         guard let place else { return self }
-        return ConfigurationError(message.split(separator: "\n").map { Self.line(String($0), in: place) })
+        let lines = message.split(separator: "\n").map { Self.line(String($0), in: place) }
+        return ConfigurationError(lines.joined(separator: "\n"))
     }
 
-    private static func line(_ message: String, in place: String) -> ConfigurationError {
+    private static func line(_ message: String, in place: String) -> String {
         // Sentences begin with a capital letter, so "env. variable" doesn't end one.
         let end = message.firstRange(of: #/\. [A-Z"`]/#)?.lowerBound ?? message.endIndex
         let (first, rest) = (message[..<end], message[end...])
         let hasStop = rest.isEmpty && first.hasSuffix(".")
-        return ConfigurationError("\(hasStop ? first.dropLast() : first) (\(place))\(hasStop ? "." : "")\(rest)")
+        return "\(hasStop ? first.dropLast() : first) (\(place))\(hasStop ? "." : "")\(rest)"
     }
 }
 

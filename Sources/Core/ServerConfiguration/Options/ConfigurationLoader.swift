@@ -146,8 +146,7 @@ private struct ConfigurationLoader {
                         }
                             ?? (flag.hasPrefix("-")
                                 ? "error: unknown option \(flag). Options begin with two dashes, for example --port"
-                                // A URI may contain a password.
-                                : "error: unexpected argument" + (flag.contains("://") ? ", a URI" : " \(flag)"))), "")
+                                : "error: unexpected argument \(flag)")), "")
                 rest = rest.drop { !$0.hasPrefix("--") }
                 continue
             }
@@ -165,8 +164,7 @@ private struct ConfigurationLoader {
                 read(text, definition)
             } else {
                 let known = OptionTable.all.map { "--" + $0.name }
-                let quoted = name.contains("://") ? "that contains a URI" : "--" + name
-                mistakes.add(.unknown(quoted, among: known, otherwise: Self.help), "")
+                mistakes.add(.unknown("--" + name, among: known, otherwise: Self.help), "")
             }
             last = name
         }

@@ -4,6 +4,7 @@ struct ConfigurationMistakes {
     var sources: [String: String] = [:]
     private var errors: [ConfigurationError] = []
     private var options: Set<String> = []
+    private var isUsage = false
 
     /// Runs a step that reads an option, and records its error.
     ///
@@ -29,7 +30,7 @@ struct ConfigurationMistakes {
         do throws(ConfigurationError) {
             return try step()
         } catch {
-            errors.append(error.found(in: sources[option]))
+            append(error, option)
             return nil
         }
     }
@@ -43,6 +44,12 @@ struct ConfigurationMistakes {
 
     mutating func add(_ error: ConfigurationError, _ option: String) {
         options.insert(option)
+        append(error, option)
+    }
+
+    /// An empty option means the arguments themselves.
+    private mutating func append(_ error: ConfigurationError, _ option: String) {
+        isUsage = isUsage || option.isEmpty || sources[option]?.hasPrefix("--") == true
         errors.append(error.found(in: sources[option]))
     }
 
@@ -51,6 +58,6 @@ struct ConfigurationMistakes {
     /// - Throws: `ConfigurationError` with all recorded mistakes.
     func check() throws(ConfigurationError) {
         guard !errors.isEmpty else { return }
-        throw ConfigurationError(errors)
+        throw ConfigurationError(errors.map(\.message).joined(separator: "\n"), isUsage: isUsage)
     }
 }

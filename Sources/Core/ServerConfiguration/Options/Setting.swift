@@ -94,7 +94,7 @@ public struct Setting: Sendable {
     /// Returns the value with secret members masked and credentials removed from URLs.
     static func withoutSecrets(_ value: JSONValue) -> JSONValue {
         switch value {
-        case .string(let text): .string(withoutUser(text))
+        case .string(let text): .string(withoutCredentials(text))
         case .array(let list): .array(list.map(withoutSecrets))
         case .object(let object):
             .object(
@@ -112,13 +112,14 @@ public struct Setting: Sendable {
     /// The replacement for a secret.
     package static let mask = "•••"
 
-    /// Returns a URL with its credentials masked and its query and fragment removed. Returns other text unchanged.
-    package static func withoutUser(_ text: String) -> String {
-        guard let scheme = text.firstRange(of: "://") else { return text }
-        let rest = text[scheme.upperBound...].prefix { $0 != "?" && $0 != "#" }
-        let authority = rest.prefix { $0 != "/" }
-        guard let at = authority.lastIndex(of: "@") else { return String(text[..<scheme.upperBound] + rest) }
-        return String(text[..<scheme.upperBound]) + mask + rest[at...]
+    /// Returns a text, such as an error message, with the credentials of URIs and of `user:password@host` masked, and
+    /// the queries and fragments of URIs removed.
+    package static func withoutCredentials(_ text: String) -> String {
+        // A password may contain unescaped delimiters, so it extends to the last @ of the line.
+        text.replacing(#/:\/\/(?!\/).*@/#) { _ in "://\(mask)@" }
+            .replacing(#/[^\s\/:'"@]+:(?!\/\/)\S+@/#) { _ in mask + "@" }
+            .replacing(#/(:\/\/[^\s?#]*)[?#][^\s'"]*/#) { String($0.1) }
+            .replacing(#/(?i)(password=)[^\s&'"]+/#) { $0.1 + mask }
     }
 }
 

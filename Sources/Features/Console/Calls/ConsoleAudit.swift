@@ -73,7 +73,7 @@ struct ConsoleAudit: Sendable {
         if !isAboutObjects, !envelope.body.isEmpty {
             var body = envelope.body
             // Webhook URLs may contain a password.
-            if let address = body["url"]?.stringValue { body["url"] = .string(Setting.withoutUser(address)) }
+            if let address = body["url"]?.stringValue { body["url"] = .string(Setting.withoutCredentials(address)) }
             sent = bounded(.object(body))
         }
         switch envelope.authority?.viewAs {
