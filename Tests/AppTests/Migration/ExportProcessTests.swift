@@ -53,7 +53,7 @@ import Testing
                 #expect(answer.status == 64, "\(wrong): \(answer.output)")
             }
             let unknown = try await Self.roost(folder, ["three", "--noSuchOption", "x"])
-            #expect(unknown.status == 1)
+            #expect(unknown.status == 64)
             #expect(unknown.output.contains("unknown option --noSuchOption"))
             #expect(try folder.entries() == ["data", "one", "two"])
         }
