@@ -28,7 +28,8 @@ extension OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_PAGES")),
         OptionDefinition(
             "customPages", "PARSE_SERVER_CUSTOM_PAGES", .object,
-            "Your own pages, for the redirects of parse-server up to 8; parseFrameURL: your page that frames Roost's pages",
+            "URLs of your own pages, for redirects without pages.enableRouter. parseFrameURL: your page that frames "
+                + "Roost's pages",
             members: Configuration.CustomPage.allCases.map { .text($0.rawValue, nil, \.customPages.urls[$0]) }
                 + [.text("parseFrameURL", nil, \.customPages.parseFrameURL)],
             variables: .init(prefix: "PARSE_SERVER_CUSTOM_PAGES")),

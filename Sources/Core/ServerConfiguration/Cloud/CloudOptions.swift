@@ -8,7 +8,7 @@ extension OptionTable {
             "Cloud code in JavaScript, such as ./cloud/main.js; needs Node.js 18 or later"),
         .text(
             "cloudApp", "ROOST_CLOUD_APP", \.cloudMain.routesFile,
-            "The file with the app's own HTTP routes, such as ./cloud/app.js: on a global or an exported Express app"),
+            "The file that adds routes to a global or exported Express app, such as ./cloud/app.js"),
         .text(
             "publicFolder", "ROOST_PUBLIC_FOLDER", \.cloudMain.publicFolder,
             "A folder whose files Node.js serves next to the API, such as ./public"),

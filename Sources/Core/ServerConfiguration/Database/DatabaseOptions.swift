@@ -3,7 +3,7 @@ import JSON
 extension OptionTable {
     static let databaseOptions =
         OptionDefinition(
-            "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object, "Database settings; others are ignored",
+            "databaseOptions", "PARSE_SERVER_DATABASE_OPTIONS", .object, "Database settings",
             members: [
                 .flag("allowPublicExplain", nil, \.databaseOptions.allowPublicExplain, older: [8: true]),
                 .whole("max", nil, \.databaseOptions.poolSize, in: 1...1000),

@@ -4,8 +4,8 @@ extension OptionTable {
     static let monitoring: [OptionDefinition] = [
         .custom(
             "metrics", "ROOST_METRICS", .object, \.metrics,
-            "/metrics, /live and /ready on a separate port (port, host; default none), and with onMainPort "
-                + "<mount>/metrics for callers with the key",
+            "Serves /metrics, /live and /ready on port (default none). onMainPort also serves <mount>/metrics to callers "
+                + "with the key",
             members: [
                 .member("port", .number), .member("host", .string), .member("key", .string),
                 .member("onMainPort", .boolean),

@@ -59,10 +59,10 @@ extension OptionTable {
         ) { value, _ throws(ConfigurationError) in value.boolValue },
         .choiceOption(
             "tracingTrust", "ROOST_TRACING_TRUST", \.tracing.trust,
-            "The senders whose traceparent header counts: proxy (those in trustProxy), all or none; default proxy"),
+            "The senders whose traceparent is trusted: proxy (those in trustProxy), all or none; default proxy"),
         .flag(
             "tracingKeepSlow", "ROOST_TRACING_KEEP_SLOW", \.tracing.keepsSlow,
-            "Also traces requests that fail or reach slowRequest, sampled or not"),
+            "Also traces unsampled requests that fail or reach slowRequest"),
     ]
 
     private static func address(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {

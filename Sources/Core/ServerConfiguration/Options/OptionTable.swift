@@ -89,7 +89,7 @@ public enum OptionTable {
             ),
             .flag(
                 "readOnly", "ROOST_READ_ONLY", \.readOnly,
-                "Serves reads only, also from a standby; writes get error 119"),
+                "Rejects writes with error 119, so databaseURI may be a standby"),
             .size(
                 "maxObjectSize", "ROOST_MAX_OBJECT_SIZE", \.maxObjectSize, atLeast: 1024,
                 "Maximum size of an object that a client saves, as JSON"),
@@ -120,7 +120,7 @@ public enum OptionTable {
             "Seconds after which a masterKey function in index.js is called again; 0 for never"),
         .custom(
             "serverURL", "PARSE_SERVER_URL", .string, \.serverURL,
-            "The URL of the API; its path is accepted in batches"
+            "The URL of the API. Paths in batch requests may begin with its path"
         ) { value, name throws(ConfigurationError) in try url(value, name) },
         .custom(
             "publicServerURL", "PARSE_PUBLIC_SERVER_URL", .string, \.publicServerURL,
@@ -142,12 +142,12 @@ public enum OptionTable {
         .text("mountPath", "PARSE_SERVER_MOUNT_PATH", \.mountPath, "The path of the API"),
         .custom(
             "trustProxy", "PARSE_SERVER_TRUST_PROXY", .any, \.trustProxy,
-            "The proxies whose X-Forwarded-For counts: true (all clients), their number, or their addresses"
+            "The proxies whose X-Forwarded-For is trusted: true (any sender), a number of proxies, or addresses"
         ) { value, name throws(ConfigurationError) in try Configuration.TrustProxy(value, name) },
         .size("maxUploadSize", "PARSE_SERVER_MAX_UPLOAD_SIZE", \.maxUploadSize, "Maximum size of a request body"),
         .custom(
             "https", "ROOST_HTTPS", .object, \.https,
-            "TLS in the server: PEM files, the certificate with its chain and the key; SIGHUP reloads them",
+            "Serves HTTPS. certificate: PEM file with the chain; key: PEM file. SIGHUP reloads both",
             members: [.member("certificate", .string), .member("key", .string)]
         ) { value, _ throws(ConfigurationError) in .some(try Configuration.HTTPS(json: value)) },
     ]
@@ -155,7 +155,7 @@ public enum OptionTable {
     private static let protection: [OptionDefinition] = [
         OptionDefinition(
             "idempotencyOptions", "PARSE_SERVER_EXPERIMENTAL_IDEMPOTENCY_OPTIONS", .object,
-            "Paths whose requests run once per X-Parse-Request-Id, and for how many seconds",
+            "paths: the paths that reject a repeated X-Parse-Request-Id. ttl: seconds to remember an id",
             members: [
                 .texts("paths", nil, \.idempotencyOptions.paths) { paths, _ throws(ConfigurationError) in
                     for path in paths where !Pattern.isValid(path) {
@@ -188,7 +188,7 @@ public enum OptionTable {
     private static let logs: [OptionDefinition] = [
         OptionDefinition(
             "logLevel", "PARSE_SERVER_LOG_LEVEL", .stringOrArray, \.logLevel, older: [:],
-            "The log level: error, warn, info, debug, verbose, silly or silent, also as a list of one",
+            "The log level: error, warn, info, debug, verbose, silly or silent, or a list with one of them",
             word: { $0 },
             parse: { value, _ in
                 value.arrayValue?.compactMap(\.stringValue).joined(separator: ", ") ?? value.nonEmptyText

@@ -4,7 +4,7 @@ extension OptionTable {
     static let pushes: [OptionDefinition] = [
         OptionDefinition(
             "push", "PARSE_SERVER_PUSH", .object,
-            "Push services by device type (ios, osx, tvos, watchos, android, fcm, web, expo), and sending",
+            "Push services by device type (ios, osx, tvos, watchos, android, fcm, web, expo), and settings for sending",
             members: [
                 .member("ios", .any), .member("osx", .any), .member("tvos", .any), .member("watchos", .any),
                 .member("android", .any), .member("fcm", .any), .member("web", .any), .member("expo", .any),
