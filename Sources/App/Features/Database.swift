@@ -19,7 +19,6 @@ struct Database {
     let client: PostgresClient
     /// The clients of the database and its replicas, with their names in metrics and readiness responses.
     let servers: [(name: String, client: PostgresClient)]
-    /// The replica set, or nil without replicas.
     let replicas: ReplicaSet?
     let store: ObjectStore
     let probes: [any ReadinessProbe]

@@ -17,10 +17,10 @@ public struct BackendExtensions: Sendable {
     public var schedulePause = Duration.seconds(5)
     /// Additional auth providers by name.
     public var authProviders: [Name: any AuthProvider] = [:]
-    /// The function that calls options of the app, or nil if no option is a function.
+    /// Evaluates options that are functions in the app's `index.js`, or nil if Node.js isn't running.
     package var askOption: AskOption?
 
-    /// A function that calls an option of the app.
+    /// Evaluates an option that is a function.
     package typealias AskOption =
         @Sendable (_ option: Configuration.OptionFunction, _ request: JSONObject) async throws -> Bool
 

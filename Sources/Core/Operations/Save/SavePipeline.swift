@@ -127,7 +127,7 @@ extension Saving {
     /// Updates an object.
     ///
     /// - Parameter date: The object's expected `updatedAt`, or nil to skip the check.
-    /// - Throws: 101 if no such object exists that the caller may change, ``ObjectChanged`` if its `updatedAt` differs,
+    /// - Throws: 101 if the object doesn't exist or the caller may not change it, ``ObjectChanged`` if its `updatedAt` differs,
     ///   and the errors of checks and triggers.
     public func update(
         _ className: String, _ objectId: String, _ body: JSONObject, _ context: RequestContext,

@@ -11,7 +11,7 @@ public final class FindNotes: Sendable {
         package var calls = 0
         /// The total time in milliseconds.
         package var total = 0.0
-        /// The longest time in milliseconds.
+        /// The longest duration of a query, in milliseconds.
         var longest = 0.0
         /// The number of statements that PostgreSQL stopped for taking too long.
         var timeouts = 0

@@ -107,7 +107,7 @@ package struct NearestSearch {
 
 /// The method that suits each nearest-objects search, by statement text.
 ///
-/// The size is limited: the least recently used entry is evicted and measured again when needed.
+/// The size is limited: the least recently used entry is evicted, and its search is measured again.
 package final class NearestHistory: Sendable {
     enum Manner {
         /// Computes the distance of every row.

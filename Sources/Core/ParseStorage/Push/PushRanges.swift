@@ -33,9 +33,9 @@ public struct PushRange: Sendable {
 
 /// The results of sending to devices of a range.
 public struct PushProgress: Sendable {
-    /// Numbers of devices that the push was sent to, by device type.
+    /// The number of devices that the push was sent to, by device type.
     public var sent: [Name: Int] = [:]
-    /// Numbers of failed devices, by device type.
+    /// The number of failed devices, by device type.
     public var failed: [Name: Int] = [:]
     /// The failed devices with their reasons.
     public var failures: [(objectId: String, type: String, reason: String)] = []

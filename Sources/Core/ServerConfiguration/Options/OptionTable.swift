@@ -181,7 +181,7 @@ public enum OptionTable {
             ], variables: .init(prefix: "PARSE_SERVER_REQUEST_COMPLEXITY")),
         .custom(
             "routeAllowList", "PARSE_SERVER_ROUTE_ALLOW_LIST", .array, \.routeAllowList,
-            "The only routes for clients: regular expressions of whole paths, such as classes/Public.*"
+            "The only routes for clients: regular expressions that match the whole path, such as classes/Public.*"
         ) { value, _ throws(ConfigurationError) in try RouteAllowList(json: value) },
     ]
 

@@ -3,7 +3,7 @@ import JSON
 internal import Operations
 internal import ServerConfiguration
 
-/// The settings with their sources, and changes of those that can change while the server runs.
+/// Routes that list the settings with their sources, and change those that can be set at run time.
 extension ConsoleRouteTable {
     static let settings: [ConsoleRoute] = [
         ConsoleRoute(.get, "settings", .developer) {
