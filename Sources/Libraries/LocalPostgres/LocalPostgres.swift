@@ -222,7 +222,9 @@ extension LocalPostgres {
             // The other process may be starting or stopping the cluster. In the latter case this process starts it.
             if isReady { return (Self.connectionString(socketPath), true) }
             guard ContinuousClock.now < deadline else {
-                throw Failure("another Roost process uses \(dataFolder), but its PostgreSQL doesn't respond. Stop that process and retry")
+                throw Failure(
+                    "another Roost process uses \(dataFolder), but its PostgreSQL doesn't respond. "
+                        + "Stop that process and retry")
             }
             try await Task.sleep(for: .milliseconds(100))
         }

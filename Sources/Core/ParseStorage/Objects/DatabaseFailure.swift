@@ -46,7 +46,8 @@ package enum DatabaseFailure {
         case "22021", "22P05":
             ParseError(ParseError.invalidJSON, "Strings can't contain the NUL character")
         case "22003": ParseError(ParseError.incorrectType, "A number is out of range")
-        case "22007", "22008", "22009", "22015": ParseError(ParseError.incorrectType, "A date is invalid or out of range")
+        case "22007", "22008", "22009", "22015":
+            ParseError(ParseError.incorrectType, "A date is invalid or out of range")
         case let state where state.hasPrefix("22"):
             ParseError(ParseError.incorrectType, "A value has the wrong type for this operation")
         case let state where state.hasPrefix("23"):
