@@ -190,6 +190,8 @@ struct CloudAppTests {
             "app.js": "globalThis.app = undefined;", "own.js": "module.exports = () => {};", "public/a.txt": "a",
         ]
         let error = await #expect(throws: (any Error).self) { try await Self.serve(files, options) { _, _, _ in } }
-        #expect(error.map { "\($0)".contains(expected) } == true, "\(String(describing: error))")
+        #expect(
+            error.map { "\($0)".replacing("\\'", with: "'").contains(expected) } == true, "\(String(describing: error))"
+        )
     }
 }

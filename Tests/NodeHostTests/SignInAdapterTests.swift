@@ -281,28 +281,6 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("An adapter that is switched off checks nothing, and still chooses the data in responses, as in parse-server")
-    func switchedOff() async throws {
-        let module = "module.exports = { validateAuthData() {}, afterFind: ({ id }) => ({ id, shown: true }) };"
-        try await Self.serve(module, ["enabled": false]) { server in
-            let kim = try await server.signUp("kim")
-            let data = #"{"my": {"id": "1", "token": "t"}}"#
-            try await server.execute("UPDATE \"_User\" SET \"authData\" = '\(data)'")
-            #expect(try await Self.signUp(server, ["id": "1"]).code == 252)
-            let path = "/users/\(kim.id)"
-            let shown = try await server.send("GET", path, as: .session(kim.token))
-            #expect(shown["authData"] == ["my": ["id": "1", "shown": true]], "\(shown.text)")
-            let saved = try await server.send(
-                "PUT", path, ["authData": shown["authData"] ?? .null], as: .session(kim.token))
-            #expect(saved.status == 200, "\(saved.text)")
-            #expect(try await server.texts("SELECT \"authData\"::text FROM \"_User\"") == [data])
-        }
-        try await Self.serve("require('./gone');", ["enabled": false]) { server in
-            let isLogged = try await server.logs("auth.my: Cannot find module './gone'")
-            #expect(isLogged)
-        }
-    }
-
     @Test("No header field of a client keeps afterFind from running, and a slow user's data hides no other's")
     func alwaysAsked() async throws {
         let module = """

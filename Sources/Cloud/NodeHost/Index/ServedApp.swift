@@ -203,7 +203,7 @@ package struct ServedApp: Sendable {
         if let host = listen?["host"]?.stringValue { options["host"] = .string(host) }
         if options["trustProxy"] == nil, let proxies = made["trustProxy"]?.orNil {
             let isFunction = proxies == "function"
-            options["trustProxy"] = isFunction ? nil : proxies
+            if !isFunction { options["trustProxy"] = proxies }
             add(
                 "trustProxy", isFunction ? .decide : .applied,
                 isFunction

@@ -70,8 +70,7 @@ export class Adapters {
     try {
       await use(await make(entry, folders));
     } catch (error) {
-      if (entry?.enabled !== false) throw named(option, error);
-      this.#log.write('warn', named(option, error).message);
+      throw named(option, error);
     } finally {
       this.loading -= 1;
       this.#connection.send('loading', { text: '' });

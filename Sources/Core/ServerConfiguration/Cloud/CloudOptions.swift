@@ -127,14 +127,14 @@ extension Configuration {
     }
 
     /// The sign-in adapters that run in Node.js, by provider: the provider's options in `auth`, or null if the app's
-    /// own index.js defines the adapter. As in parse-server, those that are off still choose the data in responses.
+    /// own index.js defines the adapter.
     package var nodeProviders: JSONObject {
         var providers: JSONObject = [:]
-        for (name, options) in auth {
+        for (name, options) in auth where options["enabled"] != false {
             let module = options["module"]?.orNil ?? options["class"]?.orNil ?? options["adapter"]?.orNil
             if module?.stringValue != nil { providers[name] = options }
         }
-        for name in cloudMain.app?.providers ?? [] { providers[name] = .null }
+        for name in cloudMain.app?.providers ?? [] where auth[name]?["enabled"] != false { providers[name] = .null }
         return providers
     }
 
