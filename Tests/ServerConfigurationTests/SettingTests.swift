@@ -42,7 +42,7 @@ struct SettingTests {
         #expect(unset["port"]?.source == .default)
     }
 
-    @Test("has examples that can be pasted, and the texts of a mail adapter without its credentials")
+    @Test("has examples that can be pasted, and shows nothing of a mail adapter")
     func examples() throws {
         let unset = try Self.settings()
         for name in ["rateLimit", "emailAdapter", "accountLockout", "liveQuery"] {
@@ -55,10 +55,8 @@ struct SettingTests {
         ]
         let set = try Self.settings(["emailAdapter": ["module": "smtp", "options": .object(options)]])["emailAdapter"]
         #expect(set?.isSecret == true && set?.value == nil)
-        let example = try #require(set?.example)
-        #expect(example["module"] == "smtp" && example["options"]?["from"] == "a@m.example")
-        #expect(example["options"]?["templates"] == options["templates"])
-        #expect(!example.text.contains("s3cr3t"), "\(example.text)")
+        // Its mail texts are settings of their own.
+        #expect(set?.example == unset["emailAdapter"]?.example)
     }
 
     @Test("has no secrets, wherever they stand")
