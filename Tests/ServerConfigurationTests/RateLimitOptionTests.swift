@@ -22,6 +22,22 @@ struct RateLimitOptionTests {
         #expect(try load(["rateLimit": .array([limit])]).rateLimits.first?.concerns(path) == isConcerned)
     }
 
+    @Test(
+        "Matching takes time in proportion to the path, whatever the pattern",
+        arguments: [
+            (String(repeating: "{a}", count: 30) + "z", String(repeating: "a", count: 30)),
+            ("/classes/:a:b:c:d:e:f/z", "/classes/" + String(repeating: "a", count: 8000)),
+            ("/*a-*b-z", "/" + String(repeating: "a-b-", count: 2000)),
+        ])
+    func cost(pattern: String, path: String) throws {
+        let limit = JSONValue.object([
+            "requestPath": .string(pattern), "requestTimeWindow": 1000, "requestCount": 1,
+        ])
+        let limits = try load(["rateLimit": .array([limit])]).rateLimits
+        let time = ContinuousClock().measure { #expect(limits.first?.concerns(path) == false) }
+        #expect(time < .seconds(1), "\(time)")
+    }
+
     @Test("Methods are a list, or a regular expression over their names; limits of accounts go with the line")
     func methods() throws {
         func methods(_ json: JSONValue) throws -> Set<String>? {

@@ -38,18 +38,16 @@ public struct RateLimit: Sendable {
     private let paths: Paths
 
     private enum Paths {
-        case matching(RegularExpression)
+        case matching(RoutePattern)
         /// A literal path, and optionally the paths below it.
         case named(String, includesBelow: Bool)
     }
 
     /// Creates a limit per address, or returns nil if the path is not a valid pattern.
     init?(path: String, count: Int, window: Int) {
-        guard let source = RoutePattern.regularExpression(path),
-            let expression = RegularExpression(source, ignoresCase: true)
-        else { return nil }
+        guard let pattern = RoutePattern(path) else { return nil }
         self.path = path
-        paths = .matching(expression)
+        paths = .matching(pattern)
         self.count = count
         self.window = window
         firstName = RoutePattern.firstName(path).map { Name($0) }
@@ -72,8 +70,8 @@ public struct RateLimit: Sendable {
     /// Whether the limit applies to a path, given with a leading and without a trailing slash.
     public func concerns(_ path: String) -> Bool {
         switch paths {
-        case .matching(let expression):
-            return expression.isFound(in: path)
+        case .matching(let pattern):
+            return pattern.matches(path)
         case .named(let name, let includesBelow):
             guard path.utf8.starts(with: name.utf8) else { return false }
             let rest = path.utf8.dropFirst(name.utf8.count)

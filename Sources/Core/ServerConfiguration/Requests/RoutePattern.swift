@@ -1,44 +1,97 @@
 import Encoding
 
-/// Path patterns with parameters (`/classes/:name`), wildcards (`/functions/*path`, `*`, `(.*)`) and optional parts
-/// (`{/:id}`).
-enum RoutePattern {
-    /// With more wildcards, the matching time would grow too fast with the length of the path.
+/// A path pattern with parameters (`/classes/:name`), wildcards (`/functions/*path`, `*`, `(.*)`) and optional parts
+/// (`{/:id}`). Ignores case.
+///
+/// Matching follows all alternatives at once, so its time grows linearly with the length of the path.
+struct RoutePattern: Sendable {
+    private enum Step {
+        /// A byte in lower case.
+        case byte(UInt8)
+        /// One byte of a path component.
+        case component
+        /// Any number of bytes of a path component.
+        case restOfComponent
+        /// Any number of bytes.
+        case anything
+        /// Continues with the next step or with that one.
+        case either(Int)
+    }
+
+    private static let maxLength = 1024
     private static let maxWildcards = 2
 
-    /// Returns a regular expression that matches whole paths, or nil if the pattern is invalid or has more than two
-    /// wildcards.
-    static func regularExpression(_ pattern: String) -> String? {
-        var rest = pattern.replacing("(.*)", with: "*")[...]
+    private var steps: [Step] = []
+
+    /// Parses a pattern. Returns nil if it is invalid, longer than 1,024 bytes, or has more than two wildcards.
+    init?(_ pattern: String) {
+        guard pattern.utf8.count <= Self.maxLength else { return nil }
+        var rest = pattern.lowercased().replacing("(.*)", with: "*").utf8[...]
         guard let first = rest.first else { return nil }
-        var expression = "\\A"
-        if first != "/" && first != "*" && first != "{" { expression += "/" }
-        var depth = 0
+        if !"/*{".utf8.contains(first) { steps.append(.byte(UInt8(ascii: "/"))) }
+        var optionalParts: [Int] = []
         var wildcards = 0
-        while let character = rest.popFirst() {
-            switch character {
-            case ":":
-                guard name(&rest) else { return nil }
-                expression += "[^/]+"
-            case "*":
-                _ = name(&rest)
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: ":"):
+                guard Self.skipName(&rest) else { return nil }
+                steps += [.component, .restOfComponent]
+            case UInt8(ascii: "*"):
+                _ = Self.skipName(&rest)
                 wildcards += 1
-                expression += ".*"
-            case "{":
-                depth += 1
-                expression += "(?:"
-            case "}":
-                depth -= 1
-                guard depth >= 0 else { return nil }
-                expression += ")?"
-            case "(", ")", "[", "]", "?", "+", "!", "\\", "\0": return nil
-            // The remaining characters with a meaning in regular expressions.
-            case "$", ".", "^", "|": expression += "\\\(character)"
-            default: expression.append(character)
+                steps.append(.anything)
+            case UInt8(ascii: "{"):
+                optionalParts.append(steps.count)
+                steps.append(.either(0))
+            case UInt8(ascii: "}"):
+                guard let start = optionalParts.popLast() else { return nil }
+                steps[start] = .either(steps.count)
+            case _ where "()[]?+!\\\0".utf8.contains(byte): return nil
+            default: steps.append(.byte(byte))
             }
         }
-        guard depth == 0, wildcards <= maxWildcards else { return nil }
-        return expression + "/?\\z"
+        guard optionalParts.isEmpty, wildcards <= Self.maxWildcards else { return nil }
+        // Any path may end with a slash.
+        steps += [.either(steps.count + 2), .byte(UInt8(ascii: "/"))]
+    }
+
+    /// Whether the pattern matches the whole path.
+    func matches(_ path: String) -> Bool {
+        var current = [Bool](repeating: false, count: steps.count + 1)
+        var following = current
+        enter(0, &current)
+        for byte in path.lowercased().utf8 {
+            for index in steps.indices where current[index] {
+                switch steps[index] {
+                case .byte(let expected):
+                    if byte == expected { enter(index + 1, &following) }
+                case .component:
+                    if byte != UInt8(ascii: "/") { enter(index + 1, &following) }
+                case .restOfComponent:
+                    if byte != UInt8(ascii: "/") { enter(index, &following) }
+                case .anything: enter(index, &following)
+                case .either: break
+                }
+            }
+            swap(&current, &following)
+            for index in following.indices { following[index] = false }
+        }
+        return current[steps.count]
+    }
+
+    /// Marks a step, and those that can follow it without a byte.
+    private func enter(_ first: Int, _ marks: inout [Bool]) {
+        var index = first
+        while !marks[index] {
+            marks[index] = true
+            guard index < steps.count else { return }
+            switch steps[index] {
+            case .byte, .component: return
+            case .restOfComponent, .anything: break
+            case .either(let other): enter(other, &marks)
+            }
+            index += 1
+        }
     }
 
     /// Returns the first component of all matching paths in lower case, or nil if it varies.
@@ -56,8 +109,8 @@ enum RoutePattern {
     }
 
     /// Removes the name of a parameter from the start of the text. Returns false if it is missing.
-    private static func name(_ rest: inout Substring) -> Bool {
-        let length = rest.utf8.prefix { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }.count
+    private static func skipName(_ rest: inout Substring.UTF8View) -> Bool {
+        let length = rest.prefix { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }.count
         rest.removeFirst(length)
         return length > 0
     }
