@@ -187,6 +187,29 @@ struct IndexFileTests {
         }
     }
 
+    @Test("The HTTP server found while the file is read is served, even if equal ports are opened in another order")
+    func otherOrder() async throws {
+        let code = """
+            const express = require('express');
+            const { ParseServer } = require('parse-server');
+            const [app, admin] = [express(), express()];
+            const options = { appId: 'testApp', masterKey: 'testMaster', serverURL: 'http://localhost/parse' };
+            app.use('/parse', new ParseServer(options).app);
+            app.get('/hello', (request, response) => response.send('hello'));
+            admin.get('/hello', (request, response) => response.send('admin'));
+            // This fails at once while the file is read, but later when it runs.
+            const connect = () => new Promise(resolve => require('net').connect(1, '127.0.0.1').on('error', resolve));
+            const turns = async () => { for (let turn = 0; turn < 20; turn++) await null; };
+            connect().catch(() => {}).then(() => admin.listen(1337, '127.0.0.1')); turns().then(() => app.listen(1337));
+            """
+        try await IndexApp.serve(["index.js": code]) { _, client, app in
+            let undecided = try await app.read().undecided
+            #expect(undecided.isEmpty, "\(undecided)")
+            let answer = try await client.request("GET", "/hello")
+            #expect(answer.status == 200 && answer.text == "hello", "\(answer.status) \(answer.text)")
+        }
+    }
+
     @Test("If several HTTP servers may lead to ParseServer, the owner has to decide, with file and line")
     func unknownServer() async throws {
         let code = """

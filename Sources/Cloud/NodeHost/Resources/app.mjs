@@ -56,8 +56,15 @@ export function portOf([first]) {
 
 const counts = {};
 
-/** Names a call of `listen`: by its port, and its number among the calls with that port. */
-export const nameListen = port => `${port}/${counts[port] = (counts[port] ?? 0) + 1}`;
+/**
+ * Names a call of `listen` by its place in the app, its port, and its number among the calls with both. The order of calls
+ * at different places may differ between runs.
+ */
+export function nameListen(port) {
+  const name = `${callSite(true)} ${port}`;
+  counts[name] = (counts[name] ?? 0) + 1;
+  return `${name}/${counts[name]}`;
+}
 
 /** Makes the app's HTTP server listen on the socket instead of the port, which belongs to Roost. */
 function takeListen(socket, wanted, log, opened, routes) {
