@@ -315,8 +315,12 @@ struct IndexFileTests {
             const fs = require('fs');
             const { ParseServer } = require('parse-server');
             new ParseServer({ appId: 'a', masterKey: 'm' });
+            const programs = require('child_process');
+            for (const name of ['spawn', 'spawnSync', 'execFileSync']) {
+              try { programs[name]('touch', [`${__dirname}/${name}`]); } catch {}
+            }
+            try { programs.execSync(`touch '${__dirname}/execSync'`); } catch {}
             require('http').createServer().listen(PORT);
-            try { require('child_process').spawn('touch', [__dirname + '/spawned']); } catch {}
             const connect = require('net').connect;
             try { connect(PORT, '127.0.0.1'); } catch {}
             fetch('http://127.0.0.1:PORT/').catch(() => {});
@@ -327,7 +331,32 @@ struct IndexFileTests {
             let served = try await app.read()
             #expect(served.warnings.contains { $0.contains("starts programs") }, "\(served.warnings)")
             #expect(served.warnings.contains { $0.contains("connects to other servers") })
-            #expect(!FileManager.default.fileExists(atPath: app.folder + "/spawned"))
+            for name in ["spawn", "spawnSync", "execFileSync", "execSync"] {
+                #expect(!FileManager.default.fileExists(atPath: "\(app.folder)/\(name)"), "\(name)")
+            }
+        }
+    }
+
+    @Test("Once its server is made, an app that is read sends no datagrams, and the rest of it is read")
+    func datagrams() async throws {
+        let code = """
+            const { createSocket } = require('dgram');
+            const { ParseServer } = require('parse-server');
+            const write = name => error => error || require('fs').writeFileSync(`${__dirname}/${name}`, '');
+            createSocket('udp4').send('early', 9, '127.0.0.1', write('early'));
+            new ParseServer({ appId: 'a', masterKey: 'm' });
+            createSocket('udp4').send('late', 9, '127.0.0.1', write('late'));
+            createSocket('udp4').send('late', 9, '127.0.0.1');
+            createSocket('udp4').connect(9, '127.0.0.1', write('connected'));
+            require('http').createServer().listen(1444);
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            let served = try await app.read()
+            #expect(served.options["port"] == 1444, "\(served.notes)")
+            #expect(served.warnings.contains { $0.contains("connects to other servers") }, "\(served.warnings)")
+            for name in ["early", "late", "connected"] {
+                #expect(!FileManager.default.fileExists(atPath: "\(app.folder)/\(name)"), "\(name)")
+            }
         }
     }
 

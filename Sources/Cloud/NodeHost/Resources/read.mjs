@@ -5,6 +5,7 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import childProcess from 'node:child_process';
+import dgram from 'node:dgram';
 import fs from 'node:fs';
 import http from 'node:http';
 import https from 'node:https';
@@ -66,13 +67,18 @@ const isRefused = () => servers.length > 0 && !asking.getStore();
 
 const noteOnce = what => notes.some(note => note.what === what) || noted({ what, at: callSite() });
 
+function raise(error) {
+  throw error;
+}
+
 /** Makes a function fail once the server is created. */
-function refuseLater(owner, name, what) {
+function refuseLater(owner, name, what, fail = raise) {
   const original = owner[name];
   owner[name] = function (...args) {
     if (!isRefused()) return original.apply(this, args);
     noteOnce(what);
-    throw Object.assign(new Error(`Roost is reading the app's configuration. The app ${what} only when it runs.`), { code: 'ECONNREFUSED' });
+    const text = `Roost is reading the app's configuration. The app ${what} only when it runs.`;
+    return fail(Object.assign(new Error(text), { code: 'ECONNREFUSED' }), args.at(-1));
   };
 }
 
@@ -108,6 +114,13 @@ net.Server.prototype.close = function (callback) {
 };
 refuseLater(net.Socket.prototype, 'connect', 'connects to other servers');
 refuseLater(childProcess.ChildProcess.prototype, 'spawn', 'starts programs');
+for (const name of ['spawnSync', 'execSync', 'execFileSync']) refuseLater(childProcess, name, 'starts programs');
+// Datagrams are dropped without an exception, because apps don't expect one and the rest of the file must be read.
+for (const name of ['send', 'connect']) {
+  refuseLater(dgram.Socket.prototype, name, 'connects to other servers', (error, callback) => {
+    if (typeof callback === 'function') process.nextTick(callback, error);
+  });
+}
 
 const { Worker } = threads;
 const running = new Set();
