@@ -30,6 +30,17 @@ struct TextTemplateTests {
         #expect(try TextTemplate(text, .html).render(Self.values) == expected)
     }
 
+    private static func nested(_ levels: Int, _ tag: String = "#") -> String {
+        String(repeating: "{{\(tag)yes}}", count: levels) + "{{a}}" + String(repeating: "{{/yes}}", count: levels)
+    }
+
+    @Test("Sections nest up to 50 levels deep", arguments: ["#", "^", "$", "<"])
+    func nesting(tag: String) throws {
+        #expect(try TextTemplate(Self.nested(50), .plain).render(Self.values) == "A<b>&amp;")
+        _ = try TextTemplate(Self.nested(50, tag) + Self.nested(50, tag), .plain)
+        #expect(throws: TextTemplate.Malformed.self) { try TextTemplate(Self.nested(51, tag), .plain) }
+    }
+
     @Test("Plain text is not escaped")
     func plain() throws {
         #expect(try TextTemplate("{{a}}", .plain).render(Self.values) == "A<b>&amp;")

@@ -21,13 +21,17 @@ struct TemplateName: Sendable {
 /// Parses Mustache templates with variables, sections, inverted sections, comments and custom delimiters. Partials
 /// render as nothing, because templates can't include others.
 struct TemplateParser {
+    /// The maximum nesting, because each level of rendering copies the values of the outer ones.
+    private static let maxDepth = 50
+
     private var rest: ArraySlice<UInt8>
+    private var depth = 0
 
     init(_ text: String) { rest = Array(text.utf8)[...] }
 
     /// Parses the whole template.
     ///
-    /// - Throws: `Malformed` if the syntax is invalid.
+    /// - Throws: `Malformed` if the syntax is invalid or sections are nested too deeply.
     mutating func parse() throws(TextTemplate.Malformed) -> [TemplatePart] {
         // Drops an empty first line, but keeps blanks before a tag in the first line.
         let startsLine = skipLineEnd()
@@ -72,7 +76,10 @@ struct TemplateParser {
                 let isSection = kind == UInt8(ascii: "#") || kind == UInt8(ascii: "^")
                 tagEndsLine = startsLine && skipLineEnd()
                 if !tagEndsLine || !isSection { addBlanks() }
+                guard depth < Self.maxDepth else { throw TextTemplate.Malformed() }
+                depth += 1
                 let inner = try self.parts(of: name, delimiters, startsLine: tagEndsLine)
+                depth -= 1
                 if isSection {
                     let isInverted = kind == UInt8(ascii: "^")
                     parts.append(.section(TemplateName(name), inner, isInverted: isInverted))
