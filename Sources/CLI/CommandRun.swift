@@ -56,6 +56,9 @@ enum CommandRun {
             throw mistake("the first argument must be the \(name)", of: command)
         }
         guard isURI || !first.contains("://") else { throw mistake("the \(name) can't be a URI", of: command) }
+        guard isURI || Setting.withoutCredentials(first) == first else {
+            throw mistake("the \(name) can't contain credentials", of: command)
+        }
         return (first, Array(arguments.dropFirst()))
     }
 

@@ -182,6 +182,10 @@ struct CommandLineTests {
             (["import", "mongodb+srv://u:Swordfish@h/d"], "MongoDB is imported from a dump. Run mongodump, and "),
             (["export", uri], "the folder to write can't be a URI. Usage: roost export "),
             (["restore", uri], "the backup to restore can't be a URI. Usage: roost restore "),
+            (
+                ["mail", "preview", "u:Swordfish@h/d", "roost.json"],
+                "the folder to write can't contain credentials. Usage: roost mail preview "
+            ),
         ] {
             let run = try await CommandLineRun.roost(arguments)
             #expect(run.status == 64)
