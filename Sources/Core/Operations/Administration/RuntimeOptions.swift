@@ -54,26 +54,29 @@ public struct RuntimeOptions: Sendable, BackendPart {
     }
 
     @inline(never) private func apply(_ rows: [StoredOption], _ read: Int) {
-        let names: [String]? = services.options.state.withLock { state in
-            guard read > state.read else { return nil }
-            state.read = read
-            guard rows != state.rows else { return nil }
+        // Only loads wait for this lock, requests don't.
+        let names: [String]? = services.options.applied.withLock { applied in
+            guard read > applied.read else { return nil }
+            applied.read = read
+            guard rows != applied.rows else { return nil }
+            applied.rows = rows
             var changed = configuration
-            (state.rows, state.stored) = (rows, [:])
+            var stored: [RuntimeOption: StoredOption] = [:]
             for row in rows {
                 guard let option = RuntimeOption(rawValue: row.name) else { continue }
                 do throws(ConfigurationError) {
                     _ = try check(option, row.value)
                     try changed.set(option, row.value)
-                    state.stored[option] = row
+                    stored[option] = row
                 } catch {
                     logger.warning(
                         "stored option ignored", metadata: ["option": "\(row.name)", "error": "\(error.message)"])
                 }
             }
-            state.rateLimits = changed.rateLimits
-            services.mailer?.use(state.stored.keys.reduce(into: [:]) { $0[$1] = changed.mailTemplate($1) })
-            return state.stored.keys.map(\.rawValue).sorted()
+            let state = OptionsInForce.State(stored: stored, rateLimits: changed.rateLimits)
+            services.options.state.withLock { $0 = state }
+            services.mailer?.use(stored.keys.reduce(into: [:]) { $0[$1] = changed.mailTemplate($1) })
+            return stored.keys.map(\.rawValue).sorted()
         }
         guard let names else { return }
         services.options.changes.add(1, ordering: .acquiringAndReleasing)
@@ -86,14 +89,18 @@ public struct RuntimeOptions: Sendable, BackendPart {
 /// The values of ``RuntimeOptions``.
 final class OptionsInForce: Sendable {
     struct State {
-        /// The read of the stored values that was applied last.
-        var read = 0
-        var rows: [StoredOption] = []
         var stored: [RuntimeOption: StoredOption] = [:]
         var rateLimits: [RateLimit]
     }
 
+    struct Applied {
+        /// The read of the stored values that was applied last.
+        var read = 0
+        var rows: [StoredOption] = []
+    }
+
     let state: Mutex<State>
+    let applied = Mutex(Applied())
     let reads = Atomic(0)
     let changes: Atomic<Int>
 
