@@ -25,7 +25,7 @@ extension Configuration {
         guard let object = value.objectValue else { throw ConfigurationError("option \(path) must be an object") }
         // File paths would let operators read any file of the server.
         if let other = object.keys.first(where: { !["subject", "text", "html"].contains($0) }) {
-            throw ConfigurationError("error: unknown option \(path).\(other)")
+            throw ConfigurationError("unknown option \(path).\(other)")
         }
         let read = try MailTemplate(object, path)
         var template = mailTemplate(option) ?? read
