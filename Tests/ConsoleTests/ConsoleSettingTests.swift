@@ -1,5 +1,7 @@
+import Foundation
 import JSON
 import TestSupport
+import TestTools
 import Testing
 
 @Suite("Settings that change while the server runs")
@@ -120,6 +122,40 @@ struct ConsoleSettingTests {
         }
     }
 
+    @Test("A server that can't read the stored values starts with the configured ones, and the log has the reason")
+    func unreadable() async throws {
+        try await TestServer.run(Self.options) { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            #expect(try await owner.send("PUT", Self.limits, ["value": [Self.limit(2)]]).status == 200)
+            let role = "roost_test_" + UUID().uuidString.lowercased().replacing("-", with: "")
+            try await server.execute(
+                """
+                CREATE ROLE \(role) LOGIN PASSWORD 'Swordfish'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO \(role);
+                REVOKE SELECT ON _roost_option FROM \(role)
+                """)
+            var parts = try #require(URLComponents(string: server.databaseURI))
+            (parts.user, parts.password) = (role, "Swordfish")
+            let reader = TestServer(url: server.url, databaseURI: parts.string ?? "")
+            let denied = await Result.awaiting {
+                try await Self.expectIgnored(by: reader, "permission denied for table")
+            }
+            try await server.execute("DROP OWNED BY \(role); DROP ROLE \(role)")
+            try denied.get()
+            try await server.execute("ALTER TABLE _roost_option RENAME COLUMN who TO author")
+            try await Self.expectIgnored(by: server, "column \"who\" does not exist")
+        }
+    }
+
+    /// Expects that a read-only server starts, warns once and applies the configured limit.
+    private static func expectIgnored(by server: TestServer, _ reason: String) async throws {
+        let lines = LogLines()
+        try await server.alongside(options.merging(["readOnly": true]) { $1 }, logger: lines.logger) { other in
+            #expect(try await Self.served(by: other) == 5)
+            let warnings = lines.all.filter { $0.hasPrefix("warning stored options ignored") }
+            #expect(warnings.count == 1 && warnings.allSatisfy { $0.contains("reason=\(reason)") }, "\(warnings)")
+        }
+    }
+
     private static let reset = path("passwordResetEmail")
 
     @Test("A changed mail text applies to the next mail, in its languages, until it is reset")
@@ -162,7 +198,7 @@ struct ConsoleSettingTests {
             let wrong: [(JSONValue, String)] = [
                 ("text", "option \(option) must be an object"),
                 (["subject": 1], "\(option).subject must be a string, or an object of strings by language"),
-                (["textPath": "/etc/passwd"], "error: unknown option \(option).textPath"),
+                (["textPath": "/etc/passwd"], "unknown option \(option).textPath"),
                 (
                     ["text": "{{#username}}"],
                     "option emailAdapter: passwordResetEmail.text is not a valid Mustache template"
