@@ -116,12 +116,7 @@ struct DatabaseFeature: Feature {
     func prepare() async throws {
         try await start(database.client)
         if configuration.readOnly { try await load() } else { try await install() }
-        do {
-            try await backend.options.load()
-        } catch let error as PostgresError where ["42501", "42703", "42P01", "42804"].contains(error.sqlState) {
-            // The role may not read the table, or another program made it.
-            logger.warning("stored options ignored", metadata: ["reason": "\(error.message)"])
-        }
+        try await backend.options.load()
         await database.replicas?.start()
     }
 

@@ -21,13 +21,20 @@ public struct RuntimeOptions: Sendable, BackendPart {
         services.options.state.withLock { $0.stored[option] }
     }
 
-    /// Puts the stored values into force.
+    /// Puts the stored values into force. Ignores them, with one warning, if the user may not read their table or the
+    /// table has other columns.
     ///
     /// - Throws: `PostgresError`.
     public func load() async throws {
         // Of concurrent reads, the last one to begin wins.
         let read = services.options.reads.add(1, ordering: .acquiringAndReleasing).newValue
-        apply(try await store.settings.options(), read)
+        do {
+            apply(try await store.settings.options(), read)
+            services.options.isIgnoring.store(false, ordering: .releasing)
+        } catch let error as PostgresError where ["42501", "42703", "42P01", "42804"].contains(error.sqlState) {
+            guard !services.options.isIgnoring.exchange(true, ordering: .acquiringAndReleasing) else { return }
+            logger.warning("stored options ignored", metadata: ["reason": "\(error.message)"])
+        }
     }
 
     /// Stores a value that passes ``check(_:_:language:)``, or restores the configured one if it is nil, on all servers.
@@ -102,6 +109,7 @@ final class OptionsInForce: Sendable {
     let state: Mutex<State>
     let applied = Mutex(Applied())
     let reads = Atomic(0)
+    let isIgnoring = Atomic(false)
     let changes: Atomic<Int>
 
     init(_ configuration: Configuration) {
