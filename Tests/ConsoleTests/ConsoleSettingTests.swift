@@ -150,7 +150,8 @@ struct ConsoleSettingTests {
     private static func expectIgnored(by server: TestServer, _ reason: String) async throws {
         let lines = LogLines()
         try await server.alongside(options.merging(["readOnly": true]) { $1 }, logger: lines.logger) { other in
-            #expect(try await Self.served(by: other) == 5)
+            let served = try await Self.served(by: other)
+            #expect(served == 5)
             // Once, although the options are loaded again when notifications can arrive.
             let warnings = lines.all.filter { $0.hasPrefix("warning ") && $0.contains("stored options") }
             #expect(
