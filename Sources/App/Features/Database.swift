@@ -138,26 +138,12 @@ struct DatabaseFeature: Feature {
         }
     }
 
-    /// Returns the OID of the client's database, and the identifier of its server or nil if the user may not read it.
-    private func identity(_ client: PostgresClient) async throws -> (database: String?, server: String?) {
-        let database = try await client.query(
-            "SELECT oid::text FROM pg_database WHERE datname = current_database()", readOnly: true)
-        let server = try? await client.query(
-            "SELECT system_identifier::text FROM pg_control_system()", readOnly: true)
-        return (database.string(0, 0), server?.string(0, 0))
-    }
-
     /// Creates missing tables and classes. All of them must exist before cloud code loads.
     private func install() async throws {
         if database.settings.directConnectionString != nil {
-            let main = try await identity(database.client)
             // Connections for administration would retry a wrong password until their time limit.
-            let direct = try await DatabaseFailure.reporting(option: "directDatabaseURI") {
-                try await PostgresClient.opened(
-                    database.settings.forBuilding, logger: logger, start: start, identity)
-            }
-            guard direct.database == main.database, direct.server ?? main.server == main.server ?? direct.server else {
-                throw CommandFailure("option directDatabaseURI: names another database than databaseURI")
+            try await DatabaseFailure.reporting(option: "directDatabaseURI") {
+                try await PostgresClient.opened(database.settings.forBuilding, logger: logger, start: start) { _ in }
             }
         }
         let installer = DatabaseInstaller(client: database.client, catalog: backend.catalog, logger: logger)
