@@ -136,7 +136,7 @@ def attacks(attack):
             again(slow_exclusion, 16, seconds=6), beside={FindHundred: 0, Count: 0, Near: 0}),
         "transactions on long lists": attack(
             again(long_transaction, 12, seconds=8), victim=Get, allowed=33, beside={FindHundred: 0, Transaction: 3}),
-        "first reads of large objects": attack(first_reads, allowed=33, beside={FindHundred: 0.1}),
+        "first reads of large objects": attack(first_reads, allowed=33),
         # Slow reads may use more connections than the machine has processors.
         "finds of ever new texts": attack(new_texts, beside={FindHundred: 0.1, Create: 0.1}),
         "new fields": attack(new_fields, refusal=400, beside={FindWide: 0}),
