@@ -9,7 +9,7 @@ import ServerConfiguration
     import Foundation
 #endif
 
-/// The configuration file of a command.
+/// The contents of a command's configuration file, and the folder of its relative paths.
 struct ConfigurationFile {
     /// The path as given by the caller, for messages.
     let path: String

@@ -42,7 +42,7 @@ package final class OSThread: @unchecked Sendable {
     package func detach() { if let handle { pthread_detach(handle) } }
 
     private static func main(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-        // Signals are handled by the program's own threads.
+        // Other threads handle the signals.
         var signals = sigset_t()
         sigfillset(&signals)
         pthread_sigmask(SIG_SETMASK, &signals, nil)

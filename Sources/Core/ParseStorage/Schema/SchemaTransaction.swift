@@ -123,7 +123,7 @@ package final class SchemaChangeGate: Sendable {
         }
     }
 
-    /// Ends a change and admits the next one.
+    /// Ends a change. The next one can enter, after a short pause if a table was in use.
     func leave(tableWasInUse: Bool) {
         state.withLock { state in
             state.isBusy = false
