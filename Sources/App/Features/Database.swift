@@ -142,8 +142,12 @@ struct DatabaseFeature: Feature {
     private func install() async throws {
         if database.settings.directConnectionString != nil {
             // Connections for administration would retry a wrong password until their time limit.
-            try await DatabaseFailure.reporting(option: "directDatabaseURI") {
-                try await PostgresClient.opened(database.settings.forBuilding, logger: logger, start: start) { _ in }
+            let isSame = try await DatabaseFailure.reporting(option: "directDatabaseURI") {
+                try await PostgresClient.opened(
+                    database.settings.forBuilding, logger: logger, start: start, database.client.sharesDatabase)
+            }
+            guard isSame else {
+                throw CommandFailure("option directDatabaseURI: names another database than databaseURI")
             }
         }
         let installer = DatabaseInstaller(client: database.client, catalog: backend.catalog, logger: logger)

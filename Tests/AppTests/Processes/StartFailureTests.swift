@@ -167,6 +167,18 @@ struct StartFailureTests {
         }
     }
 
+    @Test("Refuses a directDatabaseURI that names another database, and creates nothing there")
+    func otherDatabase() async throws {
+        try await TestServer.withDatabase { uri in
+            try await TestServer.withDatabase { other in
+                let direct = try await Self.failure(["databaseURI": .string(uri), "directDatabaseURI": .string(other)])
+                #expect(direct == "option directDatabaseURI: names another database than databaseURI", "\(direct)")
+                let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'"
+                #expect(try await TestServer.texts(tables, on: other).isEmpty)
+            }
+        }
+    }
+
     @Test("A user without rights in the database is reported with what to grant")
     func rights() async throws {
         try await TestServer.withDatabase { uri in

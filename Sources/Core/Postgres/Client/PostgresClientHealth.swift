@@ -23,4 +23,15 @@ extension PostgresClient {
             """, readOnly: true)
         return max(0, result.double(0, 0) ?? 0)
     }
+
+    /// Whether two clients use the same database. True for equal OIDs if a user can't read the server's identifier.
+    ///
+    /// - Throws: `PostgresError`.
+    package func sharesDatabase(with other: PostgresClient) async throws -> Bool {
+        let database = "SELECT oid::text FROM pg_database WHERE datname = current_database()"
+        let server = "SELECT system_identifier::text FROM pg_control_system()"
+        guard try await query(database).string(0, 0) == other.query(database).string(0, 0) else { return false }
+        let (one, two) = (try? await query(server), try? await other.query(server))
+        return one == nil || two == nil || one?.string(0, 0) == two?.string(0, 0)
+    }
 }
