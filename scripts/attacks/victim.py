@@ -1,5 +1,6 @@
 """A client that repeats a request during an attack, and measures how long each response takes."""
 
+import itertools
 import json
 import multiprocessing
 import time
@@ -64,15 +65,19 @@ class Count(Get):
 
 
 class Near(Get):
-    """Searches a small class by location and by text."""
+    """Searches a small class by location and by text in turn."""
 
     place = {"__type": "GeoPoint", "latitude": 3, "longitude": 4}
     near = request("GET", "/classes/Few", query={"where": {"place": {"$nearSphere": place}}})
     word = request("GET", "/classes/Few", query={"where": {"t": {"$text": {"$search": {"$term": "word7"}}}}})
 
+    def __init__(self, port):
+        super().__init__(port)
+        self.searches = itertools.cycle((self.near, self.word))
+
     def ask(self):
-        for self.data in (self.near, self.word):
-            super().ask()
+        self.data = next(self.searches)
+        super().ask()
 
 
 class Create(Get):
