@@ -34,6 +34,8 @@ def write(name, text):
 
 
 def default(port):
+    # The usual timeouts of half a second and a second are too short for a busy machine, and ten exceeded ones suspend
+    # the only device.
     return f"""[DEFAULT]
 bind_ip = 127.0.0.1
 bind_port = {port}
@@ -43,6 +45,10 @@ mount_check = false
 user = {getpass.getuser()}
 workers = 0
 log_level = ERROR
+conn_timeout = 30
+node_timeout = 60
+container_update_timeout = 60
+error_suppression_limit = 1000000
 """
 
 
