@@ -43,7 +43,8 @@ public struct CloudMail: Sendable {
         } catch is Gate.Full {
             throw Refused(description: "The mail was not sent: the mail queue is full")
         } catch let failure as MailFailure {
-            throw Refused(description: "The mail was not sent: \(failure.reason)")
+            let outcome = failure.isOpen ? "It is unknown whether the mail was sent" : "The mail was not sent"
+            throw Refused(description: "\(outcome): \(failure.reason)")
         }
     }
 
