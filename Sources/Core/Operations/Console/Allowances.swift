@@ -11,7 +11,7 @@ public struct Allowances: Sendable, BackendPart {
     public struct Allowance: Sendable {
         public let operation: ClassOperation
         public let isAllowed: Bool
-        /// Whether the operation is allowed for only some objects of the class. Always false if an object was named.
+        /// Whether the operation is allowed for only some objects of the class.
         public var isLimited = false
         /// The rules that allow or deny the operation, and those that hide fields.
         public let reasons: [PermissionReason]

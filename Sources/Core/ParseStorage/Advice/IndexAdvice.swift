@@ -46,9 +46,9 @@ public struct IndexAdvice: Sendable {
     /// A description of the most expensive query and of the index's effect on it.
     public var words: String {
         guard let first = questions.first else { return "" }
-        var text = "\(first.words); an index on \(columns.joined(separator: ", ")) makes it "
-        text += first.meanAfter.map { "about \(Int($0.rounded())) ms" } ?? "fast"
-        if questions.count > 1 { text += ", and speeds up \(questions.count - 1) more queries" }
+        let time = first.meanAfter.map { "about \(Int($0.rounded())) ms" } ?? "fast"
+        var text = "\(first.words); \(time) with an index on \(columns.joined(separator: ", "))"
+        if questions.count > 1 { text += ", which also speeds up \(questions.count - 1) other queries" }
         return text
     }
 

@@ -54,7 +54,7 @@ public enum OptionTable {
                 "Time limit of a statement, in milliseconds"),
             .whole(
                 "lockTimeout", "ROOST_LOCK_TIMEOUT", \.lockTimeout, in: 1...86_400_000,
-                "Time limit for waiting until other requests have changed an object, in milliseconds"),
+                "Time limit for waiting for a locked object, in milliseconds"),
             .whole(
                 "transactionTimeout", "ROOST_TRANSACTION_TIMEOUT", \.transactionTimeout, in: 1...86_400_000,
                 "Time limit of a transaction, and of a class change that waits for requests, in milliseconds"),
