@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct ConfigTests {
-    @Test("A server without a configuration has empty parameters")
+    @Test("Config parameters are empty by default")
     func empty() async throws {
         try await TestServer.run { server in
             let answer = try await server.send("GET", "/config")
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test("The master key writes parameters of any type, key by key, and clients read them")
+    @Test("Only the master key updates config parameters, each separately; clients read them")
     func values() async throws {
         try await TestServer.run { server in
             let refused = try await server.send("PUT", "/config", ["params": ["a": 1]])
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("A parameter for the master key only is hidden from clients")
+    @Test("Hides masterKeyOnly parameters from clients")
     func masterKeyOnly() async throws {
         try await TestServer.run { server in
             _ = try await server.send(

@@ -179,7 +179,8 @@ import Testing
     ]
 
     @Test(
-        "Every screen gets what it asks for, and the browser may read it", arguments: ["schemas", "objects", "screens"])
+        "Serves the requests of every Parse Dashboard screen to any origin",
+        arguments: ["schemas", "objects", "screens"])
     func calls(part: String) async throws {
         try await TestServer.run(["security": ["enableCheck": true]]) { server in
             var calls: [Call] = []
@@ -197,7 +198,7 @@ import Testing
         }
     }
 
-    @Test("An edit of an object with pointers, relations and an ACL is read back as it was made")
+    @Test("Saves and reads back pointers, relations, ACLs and deleted fields, and logs in as a user")
     func editing() async throws {
         try await TestServer.run { server in
             let user = try await Self.call(server, "POST", "users", ["username": "kim", "password": "secret"])
@@ -226,7 +227,7 @@ import Testing
         }
     }
 
-    @Test("A preflight of the Dashboard's browser is let through")
+    @Test("Answers the CORS preflight of Parse Dashboard's browser")
     func preflight() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(

@@ -29,22 +29,22 @@ import Testing
             name: "a field without a column", sql: "ALTER TABLE \"Song\" DROP COLUMN \"title\"", kind: .missingColumn,
             severity: .error, subject: "Song.title", isFixable: true),
         Fault(
-            name: "a column of permissions that is missing", sql: "ALTER TABLE \"Song\" DROP COLUMN \"_rperm\"",
+            name: "a missing permission column", sql: "ALTER TABLE \"Song\" DROP COLUMN \"_rperm\"",
             kind: .missingColumn, severity: .error, subject: "Song._rperm", isFixable: true),
         Fault(
-            name: "a column of users that old servers did not make",
+            name: "a _User column that older servers don't create",
             sql: "ALTER TABLE \"_User\" DROP COLUMN \"_password_history\"", kind: .startChange, severity: .note,
             subject: "_User", words: "\"_password_history\" jsonb"),
         Fault(
-            name: "a column of another type",
+            name: "a column of the wrong type",
             sql: "ALTER TABLE \"Song\" ALTER COLUMN \"plays\" TYPE text USING \"plays\"::text", kind: .columnType,
             severity: .error, subject: "Song.plays", words: "the type text, but the field needs double precision"),
         Fault(
-            name: "a column that no field has", sql: "ALTER TABLE \"Song\" ADD COLUMN \"left\" int",
+            name: "a column without a field", sql: "ALTER TABLE \"Song\" ADD COLUMN \"left\" int",
             kind: .unknownColumn,
             severity: .note, subject: "Song.left", words: "integer"),
         Fault(
-            name: "a type that Parse does not have",
+            name: "a field of an unknown type",
             sql: """
                 UPDATE "_SCHEMA" SET "schema" = jsonb_set("schema", '{fields,x}', '{"type":"Colour"}')
                 WHERE "className" = 'Song'
@@ -54,7 +54,7 @@ import Testing
             name: "a relation without a table", sql: "DROP TABLE \"_Join:fans:Song\"", kind: .missingRelation,
             severity: .warning, subject: "Song.fans", isFixable: true),
         Fault(
-            name: "rows of a relation that lead from or to nothing",
+            name: "orphaned relation rows",
             sql: """
                 INSERT INTO "_Join:fans:Song" ("owningId", "relatedId") VALUES ('song1', 'gone'), ('gone', 'kim'),
                     ('song1', 'kim')
@@ -62,11 +62,11 @@ import Testing
             kind: .orphanedRelationRows, severity: .warning, subject: "Song.fans", words: ": 2",
             examples: ["gone → kim", "song1 → gone"], isFixable: true),
         Fault(
-            name: "a pointer to nothing",
+            name: "a dangling pointer",
             sql: "UPDATE \"Song\" SET \"artist\" = 'gone' WHERE \"objectId\" = 'song2'", kind: .danglingPointers,
             severity: .warning, subject: "Song.artist", words: ": 1", examples: ["song2"]),
         Fault(
-            name: "classes that differ in case",
+            name: "classes whose names differ only in case",
             sql: """
                 INSERT INTO "_SCHEMA" VALUES ('SONG', '{"fields":{}}', true);
                 CREATE TABLE "SONG" ("objectId" text PRIMARY KEY, "createdAt" timestamptz, "updatedAt" timestamptz,
@@ -74,7 +74,7 @@ import Testing
                 """,
             kind: .sameInAnyCase, severity: .warning, subject: "SONG, Song"),
         Fault(
-            name: "fields that differ in case",
+            name: "fields whose names differ only in case",
             sql: """
                 ALTER TABLE "Song" ADD COLUMN "Title" text;
                 UPDATE "_SCHEMA" SET "schema" = jsonb_set("schema", '{fields,Title}', '{"type":"String"}')
@@ -82,7 +82,7 @@ import Testing
                 """,
             kind: .sameInAnyCase, severity: .warning, subject: "Song: Title, title"),
         Fault(
-            name: "users whose names differ in case",
+            name: "users whose names differ only in case",
             sql: "INSERT INTO \"_User\" (\"objectId\", \"username\") VALUES ('kim2', 'KIM')", kind: .sameInAnyCase,
             severity: .warning, subject: "_User.username"),
         Fault(
@@ -95,42 +95,44 @@ import Testing
             kind: .literalOperations, severity: .warning, subject: "Song.data", words: ": 1",
             examples: ["song1"]),
         Fault(
-            name: "a hash that is not bcrypt's",
+            name: "a password hash that isn't bcrypt",
             sql: "INSERT INTO \"_User\" (\"objectId\", \"_hashed_password\") VALUES ('odd', 'secret')",
             kind: .oddHashes,
             severity: .error, subject: "_User", words: ": 1", examples: ["odd"]),
         Fault(
-            name: "a table of no class", sql: "CREATE TABLE \"notes\" (a int)", kind: .unownedTable, severity: .note,
+            name: "a table without a class", sql: "CREATE TABLE \"notes\" (a int)", kind: .unownedTable,
+            severity: .note,
             subject: "notes"),
         Fault(
-            name: "a relation of no field",
+            name: "a relation table without a field",
             sql: "CREATE TABLE \"_Join:old:Song\" (\"relatedId\" varchar(120), \"owningId\" varchar(120))",
             kind: .unownedTable, severity: .note, subject: "_Join:old:Song"),
         Fault(
-            name: "a relation without an index for its owners", sql: "DROP INDEX \"roost_owner:fans:Song\"",
+            name: "a relation table without an index on its owners", sql: "DROP INDEX \"roost_owner:fans:Song\"",
             kind: .missingIndex, severity: .warning, subject: "Song.fans", isFixable: true),
         Fault(
-            name: "an index that was not built to its end",
+            name: "an invalid index",
             sql: """
                 CREATE INDEX "half" ON "Song" ("plays");
                 UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"half"'::regclass;
                 """,
             kind: .invalidIndex, severity: .warning, subject: "Song: half", isFixable: true),
         Fault(
-            name: "a table that autovacuum leaves alone", sql: "ALTER TABLE \"Song\" SET (autovacuum_enabled = false)",
+            name: "a table with autovacuum disabled", sql: "ALTER TABLE \"Song\" SET (autovacuum_enabled = false)",
             kind: .setting, severity: .warning, subject: "Song: autovacuum_enabled", isFixable: true),
         Fault(
-            name: "a function that is missing", sql: "DROP FUNCTION roost_increment", kind: .startChange,
+            name: "a missing function", sql: "DROP FUNCTION roost_increment", kind: .startChange,
             severity: .note, subject: "functions", words: "creates roost_increment when it starts"),
         Fault(
-            name: "an index that is made at the start", sql: "DROP INDEX \"_Role_unique_name\"", kind: .startChange,
+            name: "a missing index that Roost creates at startup", sql: "DROP INDEX \"_Role_unique_name\"",
+            kind: .startChange,
             severity: .note, subject: "indexes", words: "_Role_unique_name"),
         Fault(
-            name: "a class without an index by date",
+            name: "a class without a date index",
             sql: "DROP INDEX \"roost_created:Song\"", kind: .startChange, severity: .note, subject: "indexes by date",
             words: "Song"),
         Fault(
-            name: "a volatile table that is missing", sql: "DROP TABLE \"_Audience\"", kind: .startChange,
+            name: "a missing volatile table", sql: "DROP TABLE \"_Audience\"", kind: .startChange,
             severity: .note, subject: "_Audience", words: "creates the table"),
     ]
 
@@ -174,7 +176,7 @@ import Testing
         report.findings.filter { $0.kind != .setting || $0.remedy != nil }
     }
 
-    @Test("Nothing is amiss in a database that Roost made, and looking changes nothing")
+    @Test("Reports no problems in a database that Roost created, without writing to it")
     func healthy() async throws {
         try await TestServer.run { server in
             try await Self.prepare(server)
@@ -192,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("What Roost keeps for itself, and columns that are computed, are no fault")
+    @Test("Ignores Roost's internal tables and generated columns")
     func ours() async throws {
         try await TestServer.run { server in
             try await Self.prepare(server)
@@ -207,7 +209,7 @@ import Testing
         }
     }
 
-    @Test("A fault is found, and put right where that does no harm", arguments: faults)
+    @Test("Reports each fault and repairs those that can be repaired safely", arguments: faults)
     func fault(fault: Fault) async throws {
         try await TestServer.run { server in
             try await Self.prepare(server)
@@ -233,7 +235,7 @@ import Testing
         }
     }
 
-    @Test("Removing orphaned rows of a relation leaves the others")
+    @Test("Removing orphaned relation rows keeps the valid ones")
     func keepsRelations() async throws {
         try await TestServer.run { server in
             try await Self.prepare(server)
@@ -249,7 +251,7 @@ import Testing
         }
     }
 
-    @Test("Parse-server's database is told what Roost makes of it, and what parse-server left behind")
+    @Test("Reports a parse-server database's problems and pending startup changes, which startup then applies")
     func parseServer() async throws {
         try await TestServer.withDatabase { uri in
             try await TestServer.execute(ParseServerDatabase.script, on: uri)
@@ -276,7 +278,7 @@ import Testing
         }
     }
 
-    @Test("A database of neither, and limits of the work")
+    @Test("Examines a database without Parse tables, samples large classes and lists at most 5 examples")
     func limits() async throws {
         try await TestServer.withDatabase { uri in
             try await TestServer.execute("CREATE TABLE \"t\" (a int)", on: uri)

@@ -55,7 +55,7 @@ import Testing
         return extensions
     }
 
-    @Test("A trigger before a save changes a field, in creates, updates, batches and transactions")
+    @Test("A beforeSave trigger changes a field in creates, updates, batches and transactions")
     func beforeSave() async throws {
         try await TestServer.run(extensions: Self.extensions(Capitals())) { server in
             let created = try await server.send("POST", "/classes/Song", ["title": "one"])
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("A trigger that refuses a save leaves nothing behind, not even a field")
+    @Test("A beforeSave rejection stores nothing, creates no class and rolls back the transaction")
     func refusal() async throws {
         try await TestServer.run(extensions: Self.extensions(Capitals())) { server in
             let refused = try await server.send("POST", "/classes/Song", ["title": "forbidden", "newField": 1])
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("A trigger after a save counts, and changes no answer when it fails")
+    @Test("afterSave runs only for successful saves, and its errors don't change the response")
     func afterSave() async throws {
         let triggers = Capitals()
         try await TestServer.run(extensions: Self.extensions(triggers)) { server in
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("Triggers around a deletion refuse it, or see the object as it was")
+    @Test("beforeDelete can reject a deletion, and afterDelete gets the deleted object")
     func delete() async throws {
         let triggers = Capitals()
         try await TestServer.run(extensions: Self.extensions(triggers)) { server in
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("Triggers around a find change what is asked for and what is answered, or refuse it")
+    @Test("beforeFind changes or rejects a query, and afterFind changes its results")
     func finds() async throws {
         try await TestServer.run(extensions: Self.extensions(Curtain())) { server in
             let open = try await server.create("Song", ["title": "OPEN"])
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test("No trigger around finds is called for a caller who may not ask")
+    @Test("beforeFind doesn't run for callers without permission")
     func refusedFinds() async throws {
         let oracle = Oracle()
         try await TestServer.run(extensions: Self.extensions(oracle)) { server in
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test("Triggers around a log-in refuse it or see it, and one sees the log-out")
+    @Test("beforeLogin can reject a log-in; afterLogin and afterLogout run after successful ones")
     func logIns() async throws {
         let doorkeeper = Doorkeeper()
         try await TestServer.run(extensions: Self.extensions(doorkeeper)) { server in
@@ -243,7 +243,7 @@ import Testing
         func observe(_ change: Change) async { changes.withLock { $0.append(change) } }
     }
 
-    @Test("An observer sees what became of objects: before, after, and who changed them; no password, no token")
+    @Test("Observers get the object before and after each change and the caller, but no password or token")
     func changes() async throws {
         let notes = Notes()
         var extensions = ServerExtensions()
@@ -264,7 +264,7 @@ import Testing
         }
     }
 
-    @Test("A new installation that is a device's row already is told as a change of that row")
+    @Test("Registering a known installation again notifies observers of an update of its row")
     func sameInstallation() async throws {
         let notes = Notes()
         var extensions = ServerExtensions()
@@ -315,7 +315,7 @@ import Testing
         }
     }
 
-    @Test("Files are kept where a storage of the deployment puts them")
+    @Test("Stores, serves and deletes files through a custom file storage")
     func files() async throws {
         var extensions = ServerExtensions()
         extensions.files = Memory()
@@ -341,7 +341,7 @@ import Testing
         }
     }
 
-    @Test("Users log in by a provider of the deployment, which says who they are")
+    @Test("Users sign up and log in through a custom auth provider")
     func provider() async throws {
         var extensions = ServerExtensions()
         extensions.backend.authProviders["lengths"] = Lengths()
@@ -361,7 +361,7 @@ import Testing
         }
     }
 
-    @Test("A login provider that there is not keeps the server from starting, and is named")
+    @Test("Refuses to start with an unknown auth provider, and names it")
     func unknownProvider() async throws {
         let error = await #expect(throws: ConfigurationError.self) {
             try await TestServer.run(["auth": ["nobody": [:]]]) { _ in }
@@ -369,7 +369,7 @@ import Testing
         #expect(error?.message == "error: unknown option auth.nobody")
     }
 
-    @Test("A clock of the deployment's own dates objects, and ends sessions")
+    @Test("A custom clock determines creation dates and session expiry")
     func clock() async throws {
         let clock = try StandingClock("2031-05-01T12:00:00.000Z")
         var extensions = ServerExtensions()

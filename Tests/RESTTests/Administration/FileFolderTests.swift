@@ -5,11 +5,11 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("Folders of files of several processes")
+@Suite("File folder on disk")
 struct FileFolderTests {
     private static let warning = "stores uploads in a different folder"
 
-    @Test("Processes with different folders warn, both of them and once; those that share one do not")
+    @Test("Two processes with different file folders both log a warning, once each")
     func differentFolders() async throws {
         let (first, second, third) = (LogLines(), LogLines(), LogLines())
         try await TestServer.run(logger: first.logger) { server in
@@ -27,7 +27,7 @@ struct FileFolderTests {
         }
     }
 
-    @Test("Where what is said about a file cannot be stored, neither is the file, and the one before it stays")
+    @Test("Rolls back a write whose metadata can't be stored, and keeps the previous file")
     func detailsFail() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -50,7 +50,7 @@ struct FileFolderTests {
         #expect(!left.contains { $0.hasPrefix(".upload-") })
     }
 
-    @Test("What a killed process had not finished is removed after a day, as long as the server runs")
+    @Test("Removes unfinished uploads older than a day, and no other files")
     func unfinished() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -72,7 +72,7 @@ struct FileFolderTests {
         await tending.value
     }
 
-    @Test("A folder has one mark for all who share it, however many ask at once, and it is no file")
+    @Test("Concurrent processes get the same folder mark, which isn't listed as a file")
     func mark() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }

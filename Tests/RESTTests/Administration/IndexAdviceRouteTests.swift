@@ -4,7 +4,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Advice on indexes by the server")
+@Suite("Index advice of a running server")
 struct IndexAdviceRouteTests {
     private static func makeTracks(_ server: TestServer) async throws {
         _ = try await server.create("Track", ["title": "a", "plays": 1])
@@ -16,7 +16,7 @@ struct IndexAdviceRouteTests {
             """)
     }
 
-    @Test("A find that takes long without an index is noted while it is served, and the index that helps is named")
+    @Test("Recommends an index for a frequent slow find, which the doctor reports until the index exists")
     func route() async throws {
         try await TestServer.run { server in
             try await Self.makeTracks(server)
@@ -67,7 +67,7 @@ struct IndexAdviceRouteTests {
         }
     }
 
-    @Test("Nothing is noted where the option says so")
+    @Test("Rejects requests for advice if indexAdvice is off")
     func off() async throws {
         try await TestServer.run(["indexAdvice": "off"]) { server in
             let answer = try await server.send("GET", "/index_advice", as: .master)

@@ -15,7 +15,7 @@ import Testing
         try await eventually { try await runs(server).count == count }
     }
 
-    @Test("Schedules are made, changed, listed and removed as Parse Dashboard does it")
+    @Test("Creates, lists, updates and deletes schedules sent by Parse Dashboard, and rejects invalid ones")
     func editing() async throws {
         try await TestServer.run(extensions: StandingJobs().extensions()) { server in
             let schedule: JSONValue = [
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Each time of a schedule is run once, over several servers and restarts, and the schedule tells the last one")
+    @Test("Runs each scheduled time once across servers and restarts, and records the last run")
     func once() async throws {
         let clock = try StandingClock("2026-03-02T07:58:30Z")
         let jobs = StandingJobs()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("A schedule that cannot be read is left out, and the others are run")
+    @Test("Skips invalid schedules and runs the valid ones")
     func unreadable() async throws {
         let clock = try StandingClock("2026-03-02T08:00:00Z")
         let jobs = StandingJobs()
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("A job that runs once at a time and runs still when it is due begins when it has ended")
+    @Test("Delays a scheduled run of an exclusive job until the current run has ended")
     func stillRunning() async throws {
         let clock = try StandingClock("2026-03-02T08:00:00Z")
         let jobs = StandingJobs()
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("Without the option no schedule is run")
+    @Test("Runs no schedules unless jobSchedules is set")
     func off() async throws {
         let clock = try StandingClock("2026-03-02T08:00:00Z")
         let jobs = StandingJobs()

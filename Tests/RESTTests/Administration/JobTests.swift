@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct JobTests {
-    @Test("A job's start is answered at once with the id of its row, which tells how the job goes and how it ended")
+    @Test("Starting a job returns its status id at once; the row shows progress and the result")
     func life() async throws {
         let jobs = StandingJobs()
         try await TestServer.run(extensions: jobs.extensions()) { server in
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "How a job ends stands in its row",
+        "Stores a job's final status and message in its row",
         arguments: [
             ("echo", "succeeded", #"{"jobName":"echo","a":1,"b":"2"}"#), ("fail", "failed", "it broke"),
             ("refuse", "failed", "Nothing to count."), ("talk", "succeeded", "line 1000"),
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("Messages are cut where they are long, and have no NUL characters")
+    @Test("Truncates long messages and removes NUL characters")
     func messages() async throws {
         try await TestServer.run(extensions: StandingJobs().extensions()) { server in
             let id = try await server.startJob("long")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Jobs are for the master key, and a name that is none is refused whatever it is")
+    @Test("Only the master key can start jobs, and unknown job names are rejected")
     func refusals() async throws {
         try await TestServer.run(["readOnlyMasterKey": "reader"], extensions: StandingJobs().extensions()) { server in
             let kim = try await server.signUp("kim")
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("A job that runs once at a time is refused while it runs, also on another server; others run side by side")
+    @Test("An exclusive job is rejected while it runs on any server; other jobs run concurrently")
     func exclusive() async throws {
         let jobs = StandingJobs()
         try await TestServer.run(extensions: jobs.extensions()) { first in
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("More jobs than may run at a time are refused, and leave no row")
+    @Test("Rejects jobs beyond maximumJobs without storing a row")
     func limit() async throws {
         let jobs = StandingJobs()
         try await TestServer.run(["maximumJobs": 2], extensions: jobs.extensions()) { server in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("Jobs that end with their server are failed, those that hear of it and those that do not")
+    @Test("Marks running jobs as failed when their server stops, even if they ignore cancellation")
     func stop() async throws {
         let jobs = StandingJobs()
         try await TestServer.run(extensions: StandingJobs().extensions()) { server in
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("Jobs of processes that died are failed by the next one, and what they kept from running runs")
+    @Test("Marks jobs of dead processes as failed, so that their exclusive jobs can run again")
     func deadProcesses() async throws {
         let jobs = StandingJobs()
         try await TestServer.run(extensions: jobs.extensions()) { server in
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test("A job that runs while its row is removed ends all the same")
+    @Test("A running job ends normally if its row is deleted")
     func removedRow() async throws {
         let jobs = StandingJobs()
         try await TestServer.run(extensions: jobs.extensions()) { server in
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("The server says that it has jobs, and names them to Parse Dashboard")
+    @Test("Reports the jobs feature and the job names to Parse Dashboard")
     func dashboard() async throws {
         try await TestServer.run(extensions: StandingJobs().extensions()) { server in
             let features = try await server.send("GET", "/serverInfo", as: .master)["features"]

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("The audit of the keys of the server")
+@Suite("Audit log of server keys")
 struct KeyAuditTests {
     private static let anna = ["X-Parse-Master-Key": "anna-key"]
     private static let options: JSONObject = [
@@ -16,7 +16,7 @@ struct KeyAuditTests {
         return try #require(answer["rows"]?.arrayValue).reversed()
     }
 
-    @Test("loses entries of more than 90 days without a console, too")
+    @Test("Deletes entries older than 90 days at startup, even if the console is disabled")
     func sweeping() async throws {
         var options = Self.options
         options["console"] = ["enabled": false]
@@ -40,7 +40,7 @@ struct KeyAuditTests {
         }
     }
 
-    @Test("has who changed what, by the name of the key, and no value")
+    @Test("Records which key changed what, without values")
     func changes() async throws {
         try await TestServer.run(Self.options) { server in
             let song = try await server.send(
@@ -90,7 +90,7 @@ struct KeyAuditTests {
         }
     }
 
-    @Test("has an entry without a status if it cannot be completed, and the change keeps its answer")
+    @Test("A failed update of an entry leaves its status empty and doesn't fail the request")
     func incomplete() async throws {
         let log = LogLines()
         try await TestServer.run(Self.options, logger: log.logger) { server in
@@ -109,7 +109,7 @@ struct KeyAuditTests {
         }
     }
 
-    @Test("has what was refused with its status, and neither reads, nor clients, nor what is not asked for")
+    @Test("Records failed writes with their status, but no reads, client requests or unselected events")
     func others() async throws {
         var options = Self.options
         options["audit"] = ["events": ["write"]]
@@ -132,7 +132,7 @@ struct KeyAuditTests {
     }
 
     @Test(
-        "has a batch that was undone as one entry with its status, and hooks and changes of classes under their names")
+        "Records a rolled-back batch as one entry with its status, and changes of hooks and schemas")
     func undone() async throws {
         try await TestServer.run(Self.options) { server in
             _ = try await server.send("POST", "/schemas/Song", ["className": "Song"], headers: Self.anna).succeeded()
@@ -165,7 +165,7 @@ struct KeyAuditTests {
         }
     }
 
-    @Test("Records changes and refusals of the maintenance key, and none of its reads")
+    @Test("Records the maintenance key's changes and rejected requests, but not its reads")
     func maintenance() async throws {
         try await TestServer.run(Self.options) { server in
             let user = try await server.signUp("kim")
@@ -196,7 +196,7 @@ struct KeyAuditTests {
         }
     }
 
-    @Test("is off unless it is asked for")
+    @Test("Records nothing by default")
     func off() async throws {
         try await TestServer.run { server in
             _ = try await server.send("POST", "/classes/Song", ["plays": 1], as: .master)

@@ -4,11 +4,11 @@ import TestSupport
 import TestTools
 import Testing
 
-@Suite("The metrics of a server")
+@Suite("Server metrics")
 struct MetricsTests {
     private static let durations = "http_server_request_duration_seconds"
 
-    @Test("Every request counts once, under its route, the method that it means, and its status")
+    @Test("Counts every request once, by route, method and status")
     func counts() async throws {
         try await TestServer.runMeasured { server, port in
             let song = try await server.create("Song", ["n": 1])
@@ -62,7 +62,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("promtool has no remark about a server that was used for many things")
+    @Test("Metrics pass promtool and cover log-ins, queries, caches, connection pools and the process")
     func lint() async throws {
         try await TestServer.runMeasured(["accountLockout": ["threshold": 3, "duration": 1]]) { server, port in
             let user = try await server.signUp("anna")
@@ -95,7 +95,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("A reader gets OpenMetrics where it asks for it, and packed where it takes that")
+    @Test("Serves OpenMetrics and gzip to clients that accept them")
     func formats() async throws {
         try await TestServer.runMeasured { server, port in
             _ = try await server.create("Song", ["n": 1])
@@ -120,7 +120,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("A batch counts once, and what clients make up makes no series")
+    @Test("Counts a batch as one request, and never uses names made up by clients as labels")
     func cardinality() async throws {
         try await TestServer.runMeasured { server, port in
             let calls = (0..<20).map {
@@ -145,7 +145,7 @@ struct MetricsTests {
         TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "")
     }
 
-    @Test("One reader of the metrics is answered at a time, others are sent away, and requests beside them are served")
+    @Test("Rejects concurrent scrapes with 503, while API requests are served")
     func readers() async throws {
         try await TestServer.runMeasured { server, port in
             let song = try await server.create("Song", ["n": 1])
@@ -190,7 +190,7 @@ struct MetricsTests {
         )
     }
 
-    @Test("Of aggregations it is counted how many have a connection, and how many wait for one")
+    @Test("Reports how many aggregations use a connection and how many wait for one")
     func aggregations() async throws {
         let options: JSONObject = [
             "lockTimeout": 60_000, "statementTimeout": 60_000,
@@ -216,7 +216,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Transactions that wait for a connection in vain are counted")
+    @Test("Counts transactions whose wait for a connection timed out")
     func timeouts() async throws {
         let options: JSONObject = [
             "connectionTimeout": 1000, "lockTimeout": 60_000,
@@ -243,7 +243,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("However often readiness is asked for, the database is asked for nothing more")
+    @Test("Readiness probes don't each query the database")
     func probes() async throws {
         try await TestServer.runMeasured { server, port in
             let song = try await server.create("Song", ["n": 1])
@@ -275,7 +275,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("On the main port metrics need a key of their own, on their own port of this machine none")
+    @Test("Metrics require their own key on the main port, but none on the metrics port")
     func keys() async throws {
         try await TestServer.runMeasured(["metrics": ["onMainPort": true, "key": "watcher"]]) { server, port in
             func status(_ authorization: String?, as identity: TestServer.Identity = .nobody) async throws -> Int {
@@ -302,7 +302,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Health says that the process works, and whether requests should be sent to it")
+    @Test("Health routes report liveness and readiness")
     func health() async throws {
         try await TestServer.run { server in
             let live = try await server.send("GET", "/health/live", as: .nobody)

@@ -4,11 +4,11 @@ import TestSupport
 import TestTools
 import Testing
 
-@Suite("The examples of observability")
+@Suite("Observability examples")
 struct ObservabilityExampleTests {
     private static func path(_ name: String) -> String { Checkout.path("examples/observability/\(name)") }
 
-    @Test("Rules of alerts are rules, and each fires when it should and not otherwise")
+    @Test("Alert rules are valid, pass their tests and are all tested and documented")
     func rules() async throws {
         for arguments in [
             ["check", "config", Self.path("prometheus.yml")], ["check", "rules", Self.path("alerts.yml")],
@@ -37,7 +37,7 @@ struct ObservabilityExampleTests {
         try panels().flatMap { $0["targets"]?.arrayValue ?? [] }.compactMap { $0["expr"]?.stringValue }
     }
 
-    @Test("The panels of the dashboard lie beside one another, and each has a source")
+    @Test("Dashboard panels don't overlap, and their queries use the selected data source")
     func layout() throws {
         let panels = try Self.panels()
         #expect(Set(panels.compactMap { $0["id"]?.numberValue }).count == panels.count)
@@ -58,7 +58,7 @@ struct ObservabilityExampleTests {
         #expect(try Self.expressions().count > 30)
     }
 
-    @Test("Prometheus reads a server, and every panel of the dashboard shows something")
+    @Test("Every dashboard query returns data once Prometheus has scraped a server")
     func dashboard() async throws {
         try await WebhookServer.run { hooks in
             hooks.on("hello") { _ in .success("hi") }
@@ -94,7 +94,7 @@ struct ObservabilityExampleTests {
         }
     }
 
-    @Test("Prometheus reads the main port by the key of the metrics, and none of its scrapes fails")
+    @Test("Prometheus scrapes the main port with the metrics key, and no scrape fails")
     func mainPort() async throws {
         let options: JSONObject = ["metrics": ["onMainPort": true, "key": "watcher"]]
         try await TestServer.run(options) { server in

@@ -22,7 +22,7 @@ import Testing
             """)
     }
 
-    @Test("Objects live as in any class; a unique index is refused with a reason, and changes nothing")
+    @Test("A partitioned class works like any other, but its unique indexes need the partition columns")
     func life() async throws {
         try await TestServer.run { server in
             try await Self.divide(server)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("The doctor takes partitions for parts of their class, and other tables for tables of no class")
+    @Test("The doctor reports tables without a class, but not the partitions of a class")
     func doctor() async throws {
         try await TestServer.run { server in
             try await Self.divide(server)

@@ -9,7 +9,7 @@ import Testing
         #expect(answer.error == "Permission denied", "\(what) \(answer.text)")
     }
 
-    @Test("Clients use the listed routes and no others; the master and maintenance keys use all")
+    @Test("Restricts clients to the listed routes, but not the master, read-only and maintenance keys")
     func routes() async throws {
         let options: JSONObject = [
             "routeAllowList": ["classes/Public.*", "users", "login", "serverInfo|users/me"],
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("No spelling of a route slips past a list")
+    @Test("Alternative spellings of a path don't bypass the list")
     func spellings() async throws {
         try await TestServer.run(["routeAllowList": ["(?!classes/Secret|users|loginAs|schemas).*"]]) { server in
             _ = try await server.create("Secret", ["n": 1], as: .master)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("Each element of a batch must be listed, and so must the batch; nothing runs otherwise")
+    @Test("Rejects a batch without running any of it unless the batch and each request are listed")
     func batches() async throws {
         func batch(_ classes: [String], transaction: Bool = false) -> JSONValue {
             [
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("An empty list closes every route but those of files and of the server's health")
+    @Test("An empty list leaves only files and the health check open to clients")
     func emptyList() async throws {
         let options: JSONObject = [
             "routeAllowList": [], "enableSanitizedErrorResponse": false, "fileUpload": ["enableForPublic": true],

@@ -4,7 +4,7 @@ import Testing
 
 /// Routes with their own storage: purges, audiences, hooks, job schedules and config.
 @Suite struct RouteStorageTests {
-    @Test("A purge removes all objects of a class, keeps the class, and is nothing for a class that is not there")
+    @Test("A purge deletes all objects but keeps the class, and succeeds for unknown classes")
     func purge() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("A purge of roles takes their rights away at once")
+    @Test("Purging roles revokes their permissions immediately")
     func purgeOfRoles() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("Audiences keep their query as a text and show it as an object")
+    @Test("Push audiences store their query as text and return it as an object")
     func audiences() async throws {
         try await TestServer.run { server in
             let query: JSONValue = ["deviceType": ["$in": ["ios"]]]
@@ -109,7 +109,7 @@ import Testing
         ("GET", "/functions", nil, 200, []),
     ]
 
-    @Test("Hooks are declared, read, changed and removed")
+    @Test("Creates, reads, updates and deletes hooks, with the master key only")
     func hooks() async throws {
         try await TestServer.run { server in
             for (method, path, body, status, expected) in Self.hooks {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("Schedules of jobs that are there are listed and removed; a job that is not deployed is not scheduled")
+    @Test("Lists and deletes existing job schedules, but neither schedules nor runs undeployed jobs")
     func schedules() async throws {
         try await TestServer.run { server in
             try await server.execute(
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("A parameter's flag follows each write, and what is hidden is hidden with its flag")
+    @Test("Config writes set masterKeyOnly flags; clients see neither hidden parameters nor their flags")
     func parameters() async throws {
         try await TestServer.run { server in
             // The body, the parameters that clients see, and all `masterKeyOnly` flags.

@@ -22,7 +22,7 @@ import Testing
             .filter { !$0.hasPrefix("_") }
     }
 
-    @Test("The log is the master key's")
+    @Test("Only the master key can read the log")
     func masterOnly() async throws {
         try await Self.withLines { server in
             for identity: TestServer.Identity in [.anonymous, .maintenance] {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("Thousands of probes push no line out of the log")
+    @Test("Thousands of health checks don't push other lines out of the log")
     func probes() async throws {
         try await Self.withLines { server in
             let statuses = try await concurrently(20) { _ in
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Lines carry level, message, time and what was logged with them; the newest come first")
+    @Test("Lines have level, message, timestamp and metadata, newest first by default")
     func lines() async throws {
         try await Self.withLines { server in
             let lines = try await Self.log(server, "?n=100")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("The number of lines is that of n, of size, or 10; no number counts as none")
+    @Test("Returns n, size or 10 lines, and ignores invalid numbers")
     func sizes() async throws {
         try await Self.withLines { server in
             for _ in 0..<12 { _ = try await server.find("A") }
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("Lines can be had of a time, and of errors alone")
+    @Test("Filters lines by time and level")
     func filters() async throws {
         try await Self.withLines { server in
             let old = try await Self.log(server, "?until=2001-01-01T00:00:00.000Z")
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("Lines are found until a time of any year, and no time is too large")
+    @Test("Time filters accept years beyond 9999 and out-of-range numbers")
     func distant() async throws {
         try await Self.withLines { server in
             for until in ["9999-01-01", "%2B010000-01-01", "%2B200000-01-01"] {
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("Lines are found by a text and by the id of their request")
+    @Test("Finds lines by text and by request id")
     func search() async throws {
         try await TestServer.run(logger: UnwrittenLog.logger()) { server in
             for version in ["js9.8.7", "js1.2.3"] {

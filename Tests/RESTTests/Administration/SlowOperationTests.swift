@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Operations of the database that take long")
+@Suite("Slow-query log")
 struct SlowOperationTests {
     /// Delays finds of a class by 100 ms.
     private static func slowDown(_ server: TestServer) async throws {
@@ -15,7 +15,7 @@ struct SlowOperationTests {
             """)
     }
 
-    @Test("have a line with the statement and no values, and a shape with its plan")
+    @Test("Logs slow statements without values, and serves their shapes and plans to the master key")
     func lines() async throws {
         let lines = LogLines()
         try await TestServer.run(["slowQueryThreshold": 50], logger: lines.logger) { server in
@@ -64,7 +64,7 @@ struct SlowOperationTests {
         return shapes.reduce(0) { $0 + Int($1["count"]?.numberValue ?? 0) }
     }
 
-    @Test("have ten lines a second at most, and a later line counts the others")
+    @Test("Logs at most 10 slow statements per second, and a later line counts the omitted ones")
     func limit() async throws {
         let lines = LogLines()
         let start = ContinuousClock.now
@@ -93,7 +93,7 @@ struct SlowOperationTests {
         }
     }
 
-    @Test("have no line where the threshold is 0")
+    @Test("Logs no slow statements if slowQueryThreshold is 0")
     func off() async throws {
         let lines = LogLines()
         try await TestServer.run(["slowQueryThreshold": 0], logger: lines.logger) { server in
