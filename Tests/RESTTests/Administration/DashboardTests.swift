@@ -179,7 +179,7 @@ import Testing
     ]
 
     @Test(
-        "Serves the requests of every Parse Dashboard screen to any origin",
+        "Serves the requests of every Parse Dashboard screen, with CORS headers",
         arguments: ["schemas", "objects", "screens"])
     func calls(part: String) async throws {
         try await TestServer.run(["security": ["enableCheck": true]]) { server in

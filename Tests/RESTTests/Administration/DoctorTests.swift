@@ -100,8 +100,7 @@ import Testing
             kind: .oddHashes,
             severity: .error, subject: "_User", words: ": 1", examples: ["odd"]),
         Fault(
-            name: "a table without a class", sql: "CREATE TABLE \"notes\" (a int)", kind: .unownedTable,
-            severity: .note,
+            name: "an unowned table", sql: "CREATE TABLE \"notes\" (a int)", kind: .unownedTable, severity: .note,
             subject: "notes"),
         Fault(
             name: "a relation table without a field",
@@ -124,8 +123,7 @@ import Testing
             name: "a missing function", sql: "DROP FUNCTION roost_increment", kind: .startChange,
             severity: .note, subject: "functions", words: "creates roost_increment when it starts"),
         Fault(
-            name: "a missing index that Roost creates at startup", sql: "DROP INDEX \"_Role_unique_name\"",
-            kind: .startChange,
+            name: "a missing index created at startup", sql: "DROP INDEX \"_Role_unique_name\"", kind: .startChange,
             severity: .note, subject: "indexes", words: "_Role_unique_name"),
         Fault(
             name: "a class without a date index",

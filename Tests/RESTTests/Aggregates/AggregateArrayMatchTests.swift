@@ -21,8 +21,7 @@ import Testing
         (["$nor": [["list": ["$size": 2]]]], ["none", "mixed", "absent"]),
     ]
 
-    @Test(
-        "Arrays are matched by their size and by one element that fulfils a whole condition", arguments: [false, true])
+    @Test("Matches arrays by $size, and by a single element that fulfils all of $elemMatch", arguments: [false, true])
     func matches(asDocuments: Bool) async throws {
         try await TestServer.run { server in
             let parts: JSONValue = [["n": 1], ["n": 2]]
@@ -45,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("A where has neither operator", arguments: ["$size", "$elemMatch"] as [Name])
+    @Test("Finds reject $size and $elemMatch", arguments: ["$size", "$elemMatch"] as [Name])
     func refused(name: Name) async throws {
         try await TestServer.run { server in
             _ = try await server.create("Case", ["list": [1]])

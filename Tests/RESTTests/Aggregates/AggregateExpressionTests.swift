@@ -60,7 +60,7 @@ import Testing
         (["$year": "$item"], .null), (["$add": ["$item", 1]], .null),
     ]
 
-    @Test("Expressions compute from fields, constants and each other")
+    @Test("Evaluates expressions on fields, constants and nested expressions")
     func expressions() async throws {
         try await TestServer.run { server in
             _ = try await Sales.make(server)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Facets, buckets and counts of aggregations") struct AggregateFacetTests {
+@Suite("Aggregation facets, buckets and counts") struct AggregateFacetTests {
     private static func make(_ server: TestServer) async throws {
         for price: JSONValue in [1, 4.9, 5, 10, .null] {
             let column: JSONValue = price.isNull ? 0 : price
@@ -97,7 +97,7 @@ import Testing
         ),
     ]
 
-    @Test("Ranges, facets and counts are those of MongoDB")
+    @Test("$bucket, $facet, $count and $sortByCount return MongoDB's results")
     func stages() async throws {
         try await TestServer.run { server in
             try await Self.make(server)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("The example of songs and albums gives what MongoDB gives")
+    @Test("Joins songs with their albums by $lookup and $unwind, and pages them by $facet")
     func songs() async throws {
         try await TestServer.run { server in
             let album = try await server.create("Album", ["name": "N"])
@@ -166,7 +166,7 @@ import Testing
         (["$count": ""], "count field"), (["$count": "$n"], "count field"), (["$count": "a.b"], "cannot contain '.'"),
     ]
 
-    @Test("Unfit ranges, facets and counts are refused by name")
+    @Test("Rejects invalid $bucket, $facet, $count and $sortByCount stages, and names the problem")
     func refusals() async throws {
         try await TestServer.run { server in
             try await Self.make(server)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Extended JSON and raw forms of aggregations") struct AggregateFormTests {
+@Suite("Aggregation with extended JSON and raw output") struct AggregateFormTests {
     private static func make(_ server: TestServer) async throws -> (owner: String, id: String) {
         let owner = try await server.create("Person", ["name": "Ann"])
         let id = try await server.create(
@@ -24,7 +24,7 @@ import Testing
         return .array(answer.results)
     }
 
-    @Test("Typed values are those that they name, wherever a value stands")
+    @Test("Accepts extended JSON values in conditions and expressions, and rejects invalid ones")
     func typedValues() async throws {
         try await TestServer.run { server in
             let (_, id) = try await Self.make(server)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("rawValues writes dates as extended JSON, and rawFieldNames the names that are stored")
+    @Test("rawValues returns dates as extended JSON, and rawFieldNames returns the stored field names")
     func forms() async throws {
         try await TestServer.run { server in
             let (owner, id) = try await Self.make(server)

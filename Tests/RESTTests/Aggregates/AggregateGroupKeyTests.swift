@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct AggregateGroupKeyTests {
-    @Test("What names nothing makes one group, whose id is null", arguments: [7, 9])
+    @Test("An empty or null group key makes a single group whose id is null", arguments: [7, 9])
     func oneGroup(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             _ = try await Sales.make(server)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test("Stages without a dollar sign, and groups by objectId, are those of lines before 6", arguments: [4, 5, 6, 9])
+    @Test("Only presets before 6 accept stage names without $ and groups by objectId", arguments: [4, 5, 6, 9])
     func oldStages(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             _ = try await Sales.make(server)
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("A projection may give the key of a group as objectId, though it leaves out _id", arguments: [7, 9])
+    @Test("$project can return a group's key as objectId while it excludes _id", arguments: [7, 9])
     func projectedKey(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             let sales = try await Sales.make(server)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("Fields may have the names that MongoDB stores them under", arguments: [7, 8, 9])
+    @Test("Accepts the field names that MongoDB stores, such as _p_shop and _created_at", arguments: [7, 8, 9])
     func storedNames(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             let sales = try await Sales.make(server)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Stages must have the same results whether they read columns or documents.
-@Suite("Aggregations of rows and of documents") struct AggregateInputTests {
+@Suite("Aggregation of columns and documents") struct AggregateInputTests {
     private static func make(_ server: TestServer) async throws {
         let shops = try await [server.create("Shop", ["city": "Bonn"]), server.create("Shop", ["city": "Ulm"])]
         let rows: [JSONObject] = [
@@ -83,7 +83,7 @@ import Testing
         ]
     }()
 
-    @Test("Stages give the same when they read columns as when they read documents", arguments: [7, 9])
+    @Test("Stages return the same results from columns as from documents", arguments: [7, 9])
     func inputs(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             try await Self.make(server)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("A group of more than fifty members is whole")
+    @Test("Returns all fields of a group with 120 accumulators")
     func manyMembers() async throws {
         try await TestServer.run { server in
             try await Self.make(server)
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("Objects are looked up by any field of their class, and by pointers to them")
+    @Test("Looks up objects by any field and by pointers to them")
     func lookUp() async throws {
         try await TestServer.run { server in
             try await Self.make(server)

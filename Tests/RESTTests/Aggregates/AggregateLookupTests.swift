@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Lookups of aggregations") struct AggregateLookupTests {
+@Suite("Aggregation lookups") struct AggregateLookupTests {
     /// Creates two albums, and songs that point to them, contain their names, or neither.
     private static func make(_ server: TestServer) async throws -> (albums: [String], songs: [String]) {
         var albums: [String] = []
@@ -79,7 +79,7 @@ import Testing
         (lookup(["from": "Song", "localField": "album"]), [[], [], [], []]),
     ]
 
-    @Test("A pipeline filters and shapes what the fields find, or finds by itself")
+    @Test("A lookup's pipeline filters and shapes the matches, or replaces localField and foreignField")
     func pipelines() async throws {
         try await TestServer.run { server in
             _ = try await Self.make(server)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("Stages inside see the object that was found; lookups stand in lookups and see outer variables")
+    @Test("A lookup's stages see the found object, and nested lookups see outer variables")
     func inner() async throws {
         try await TestServer.run { server in
             let (albums, _) = try await Self.make(server)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("A missing or null value matches those without one, and lists match by any element")
+    @Test("Lookups match missing and null values with each other, and arrays by any element")
     func listsAndNulls() async throws {
         try await TestServer.run { server in
             let places: [JSONObject] = [
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("Looked-up users and sessions have no hashes, tokens and second factors")
+    @Test("Looked-up users and sessions contain no hashes, tokens or second factors")
     func hiddenColumns() async throws {
         try await TestServer.run { server in
             let signedUp = try await server.send(
@@ -260,7 +260,7 @@ import Testing
         (lookup(["localField": "a b"]), "a b"),
     ]
 
-    @Test("Unknown members, variables and stages are refused by name")
+    @Test("Rejects invalid options, variables and stages by name, and lookups nested over 20 levels deep")
     func refusals() async throws {
         try await TestServer.run { server in
             _ = try await Self.make(server)
@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test("A pointer finds no object of another class that has its id")
+    @Test("A pointer doesn't match an object of another class with the same id")
     func otherClass() async throws {
         try await TestServer.run { server in
             let (albums, _) = try await Self.make(server)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Operators of aggregations") struct AggregateOperatorTests {
+@Suite("Aggregation operators") struct AggregateOperatorTests {
     private static func make(_ server: TestServer) async throws -> String {
         let owner = try await server.create("Person", ["name": "Ann"])
         _ = try await server.create(
@@ -153,7 +153,7 @@ import Testing
         (["$subtract": ["$at", 250]], date("2024-05-05T23:30:15.000Z")), (["$subtract": ["$n", "$nosuch"]], .null),
     ]
 
-    @Test("Operators give the values that MongoDB gives", arguments: [false, true])
+    @Test("Operators return the same values as in MongoDB", arguments: [false, true])
     func values(ofDocument: Bool) async throws {
         try await TestServer.run { server in
             let owner = try await Self.make(server)
@@ -213,7 +213,7 @@ import Testing
         (["$where": "x"], "$where"), (["$nosuch": 1], "Invalid aggregate expression '$nosuch'."),
     ]
 
-    @Test("Operands that do not fit are refused by name, also while rows are read", arguments: [false, true])
+    @Test("Rejects unknown operators and invalid operands, and names them", arguments: [false, true])
     func refusals(ofDocument: Bool) async throws {
         try await TestServer.run { server in
             _ = try await Self.make(server)
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("A group merges objects, and $$REMOVE leaves a field out")
+    @Test("$mergeObjects merges the objects of a group, and $$REMOVE omits a field")
     func removals() async throws {
         try await TestServer.run { server in
             for row: JSONObject in [["n": 1, "o": ["a": 1]], ["n": 2, "o": ["a": 2, "b": 3]], ["n": 3]] {

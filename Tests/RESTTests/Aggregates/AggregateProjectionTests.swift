@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Inclusion, exclusion and computation of nested fields, and values that grow.
-@Suite("Projections of aggregations") struct AggregateProjectionTests {
+@Suite("Aggregation projections") struct AggregateProjectionTests {
     private static func make(_ server: TestServer) async throws {
         _ = try await server.create(
             "Row",
@@ -13,7 +13,7 @@ import Testing
             ])
     }
 
-    @Test("A projection goes through lists, and takes objects for fields inside")
+    @Test("Projects nested fields by path or nested object, also inside arrays")
     func projections() async throws {
         try await TestServer.run { server in
             try await Self.make(server)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("A value that doubles with each stage is refused above 16 MB")
+    @Test("Rejects a value that doubles with each stage once it exceeds 16 MB")
     func growth() async throws {
         try await TestServer.run { server in
             try await Self.make(server)

@@ -53,7 +53,7 @@ import Testing
         .array([JSONValue](repeating: ["$limit": 1], count: 101)),
     ]
 
-    @Test("What makes no sense is refused with a number of Parse's, and nothing is changed")
+    @Test("Rejects invalid and hostile pipelines with Parse error codes, and changes nothing")
     func hostileInput() async throws {
         try await TestServer.run { server in
             _ = try await Sales.make(server)

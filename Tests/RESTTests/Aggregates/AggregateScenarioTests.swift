@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Stages as dashboards send them, with the exact objects and errors.
-@Suite("Lookups, facets and buckets to the object")
+@Suite("Exact results of lookups, facets and buckets")
 struct AggregateScenarioTests {
     private static func results(_ server: TestServer, _ pipeline: JSONValue, of className: String) async throws
         -> JSONValue
@@ -13,7 +13,7 @@ struct AggregateScenarioTests {
         return .array(answer.results)
     }
 
-    @Test("A lookup finds the objects whose field or list equals the value, and those without one for none")
+    @Test("A lookup matches equal values and array elements; null or missing values match missing ones")
     func lookups() async throws {
         try await TestServer.run { server in
             for row: JSONObject in [["n": 1, "k": 1], ["n": 2, "k": [1, 2]], ["n": 3]] {
@@ -39,7 +39,7 @@ struct AggregateScenarioTests {
         }
     }
 
-    @Test("A facet of nine rows or of none is one object, and a lookup by a variable finds nothing without a pointer")
+    @Test("$facet returns one object for any number of rows; a lookup of a missing pointer finds nothing")
     func facets() async throws {
         try await TestServer.run { server in
             let album = try await server.create("Album", ["name": "N"])
@@ -76,7 +76,7 @@ struct AggregateScenarioTests {
         }
     }
 
-    @Test("What MongoDB refuses is 102, and a lookup from an unknown class finds nothing")
+    @Test("Rejects invalid stages with 102; a lookup from an unknown class finds nothing")
     func codes() async throws {
         try await TestServer.run { server in
             _ = try await Sales.make(server)

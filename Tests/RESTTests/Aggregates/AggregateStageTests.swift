@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 /// Known members of stages work. Unknown members are rejected by name.
-@Suite("Members of aggregation stages") struct AggregateStageTests {
+@Suite("Aggregation stage options") struct AggregateStageTests {
     @Test(
-        "$expr stands inside of groups as it does at the top",
+        "$expr works inside $and, $or and $nor",
         arguments: [
             (["$and": [["$expr": ["$gt": ["$count", "$price"]]], ["ok": true]]], ["apple", "plum"]),
             (["$or": [["$expr": ["$gt": ["$count", 5]]], ["item": "fig"]]], ["apple", "fig"]),
@@ -50,7 +50,7 @@ import Testing
         (["log": ["$elemMatch": ["$gt": ["$date": "2020-01-01"]]]], 1), (["o.at": ["$gt": ["$date": "2020-01-01"]]], 1),
     ]
 
-    @Test("{\"$date\": …} is the date", arguments: [false, true])
+    @Test("Conditions accept dates as {\"$date\": …}", arguments: [false, true])
     func dates(asDocuments: Bool) async throws {
         try await TestServer.run { server in
             let (_, first) = try await Sales.make(server)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Objects with operators are no values, neither of pipelines nor of finds")
+    @Test("Rejects objects with operators as values in $match and where")
     func values() async throws {
         try await TestServer.run { server in
             _ = try await Sales.make(server)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("$unwind knows the places of elements, and keeps null apart from nothing")
+    @Test("$unwind returns array indexes and distinguishes null from missing values")
     func unwinding() async throws {
         try await TestServer.run { server in
             for row: JSONObject in [
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("$geoNear gives places and multiplied distances under any name")
+    @Test("$geoNear returns the location and the multiplied distance under the given field names")
     func places() async throws {
         try await TestServer.run { server in
             let place: JSONValue = ["__type": "GeoPoint", "latitude": 51, "longitude": 7]
@@ -189,7 +189,7 @@ import Testing
         (["$match": ["$and": [["$expr": 1], ["$foo": 1]]]], "$foo"), (["$match": ["a": ["$expr": 1]]], "$expr"),
     ]
 
-    @Test("Unknown and unfit members are refused by name")
+    @Test("Rejects unknown and invalid stage options, and names them")
     func refusals() async throws {
         try await TestServer.run { server in
             _ = try await Sales.make(server)

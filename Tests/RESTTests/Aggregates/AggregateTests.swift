@@ -144,7 +144,7 @@ import Testing
         ([], [["n": 4]]),
     ]
 
-    @Test("Stages work on what the stage before them gave, in any order")
+    @Test("Each stage works on the output of the previous one, in any order")
     func stages() async throws {
         try await TestServer.run { server in
             _ = try await Sales.make(server)
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("What comes first and last in a group follows the order of the stage before, in large groups too")
+    @Test("$first, $last and $push follow the order of a previous $sort, even in large groups")
     func order() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Point", ["n": 0, "g": 0])
@@ -193,9 +193,7 @@ import Testing
         }
     }
 
-    @Test(
-        "Dates of the object are texts in a row, other dates, pointers and relations are objects, and stages may be sent bare"
-    )
+    @Test("Returns createdAt as text, dates and pointers as objects, and accepts all pipeline formats")
     func forms() async throws {
         try await TestServer.run { server in
             let (shops, first) = try await Sales.make(server)
@@ -219,7 +217,7 @@ import Testing
         }
     }
 
-    @Test("$geoNear gives objects by their distance")
+    @Test("$geoNear returns the objects within maxDistance, nearest first")
     func geography() async throws {
         try await TestServer.run { server in
             for (name, latitude) in [("near", 50.0), ("far", 52.0), ("farthest", 60.0)] {
@@ -244,7 +242,7 @@ import Testing
         }
     }
 
-    @Test("A class that another process changed a moment ago is read as it is now, whatever is asked of it")
+    @Test("Queries succeed right after another process drops a column or the table")
     func changedClasses() async throws {
         let questions: [(String, JSONValue)] = [
             ("/classes/Song", ["explain": true]), ("/classes/Song", ["where": ["title": "a"]]),
@@ -266,7 +264,7 @@ import Testing
         }
     }
 
-    @Test("A pipeline that makes documents of its own reads no other fields, and gives the same")
+    @Test("Pipelines that use only some of the fields return the right results")
     func usedFields() async throws {
         try await TestServer.run { server in
             _ = try await server.create(

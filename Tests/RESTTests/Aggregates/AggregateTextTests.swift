@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Texts, pointers and dates of aggregations") struct AggregateTextTests {
+@Suite("Aggregation of strings, pointers and dates") struct AggregateTextTests {
     private static func make(_ server: TestServer) async throws -> (owner: String, id: String) {
         let owner = try await server.create("Person", ["name": "Ann"])
         let other = try await server.create("Person", ["name": "Ben"])
@@ -91,7 +91,8 @@ import Testing
         (["$trunc": [2.567, 1]], 2.5), (["$trunc": [-1.8]], -1),
     ]
 
-    @Test("A stored pointer is the text that MongoDB has, and expressions have variables", arguments: [false, true])
+    @Test(
+        "Evaluates string, date and $map expressions, and reads _p_ fields as Class$objectId", arguments: [false, true])
     func values(ofDocument: Bool) async throws {
         try await TestServer.run { server in
             let (owner, _) = try await Self.make(server)
@@ -138,7 +139,7 @@ import Testing
         (["$switch": ["branches": []]], "$switch"), (["$filter": ["input": "$list"]], "$filter"),
     ]
 
-    @Test("Text operators take texts, and what is not known is refused by name")
+    @Test("Rejects invalid operands, variables and options of string and date operators, and names them")
     func refusals() async throws {
         try await TestServer.run { server in
             _ = try await Self.make(server)
@@ -153,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("A stored pointer is matched, grouped, sorted, kept and left out by its name")
+    @Test("Matches, groups, sorts, projects and unsets pointers by their _p_ field names")
     func storedPointers() async throws {
         try await TestServer.run { server in
             let (owner, _) = try await Self.make(server)
@@ -189,7 +190,7 @@ import Testing
         }
     }
 
-    @Test("Names with leading underscores may be computed, and are not answered")
+    @Test("Computed fields with a leading underscore aren't returned; internal columns can't be read")
     func computedNames() async throws {
         try await TestServer.run { server in
             _ = try await Self.make(server)

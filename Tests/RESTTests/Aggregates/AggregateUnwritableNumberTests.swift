@@ -23,7 +23,7 @@ import Testing
         "population": ["$stdDevPop": "$price"], "sample": ["$stdDevSamp": "$price"], "all": ["$addToSet": "$price"],
     ]
 
-    @Test("NaN and the infinities are null in the answers of pipelines, as they are in those of finds")
+    @Test("NaN and infinities are null in pipeline results, as in finds")
     func pipelines() async throws {
         try await TestServer.run { server in
             try await Self.make(server)
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("NaN and the infinities are none of the distinct values of a field")
+    @Test("Distinct values don't include NaN and infinities")
     func distinct() async throws {
         try await TestServer.run { server in
             try await Self.make(server)

@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Values of aggregations") struct AggregateValueTests {
+@Suite("Aggregation values") struct AggregateValueTests {
     /// A value of each type. Two further rows have none.
     private static let values: [JSONValue] = [
         .null, -1, 2.5, "", "2024-05-05T10:00:00.000Z", "text", ["k": 1], [], [1, .null], false, true,
@@ -44,7 +44,7 @@ import Testing
         (["$and": [["$eq": ["$n", 1]], ["$eq": ["$nosuch", 1]]]], []),
     ]
 
-    @Test("A missing value is less than null, and types have an order", arguments: [false, true])
+    @Test("Missing values are less than null, and values of different types compare by type", arguments: [false, true])
     func comparisons(ofDocument: Bool) async throws {
         try await TestServer.run { server in
             try await Self.make(server)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("Sorting puts null and missing values first, then the types in their order")
+    @Test("Sorts null and missing values first, then by type; $min and $max skip them")
     func order() async throws {
         try await TestServer.run { server in
             try await Self.make(server)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("A computed field without a value is absent, null stays null, and lists give lists")
+    @Test("Omits computed fields without a value, preserves null and maps paths over arrays")
     func computed() async throws {
         try await TestServer.run { server in
             _ = try await server.create(
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("A date column, a date in a document and an ISO text are alike in comparisons", arguments: [false, true])
+    @Test("Compares date columns with dates and ISO strings", arguments: [false, true])
     func dates(ofDocument: Bool) async throws {
         try await TestServer.run { server in
             _ = try await server.create("Row", ["n": 1, "at": .date("2024-05-05T10:00:00.000Z")])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct DistinctTests {
-    @Test("Distinct values come one by one, of every type of field, by a condition")
+    @Test("Returns the distinct values of fields of any type, optionally filtered by where")
     func distinct() async throws {
         try await TestServer.run { server in
             let (shops, _) = try await Sales.make(server)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("A name that no field can have is refused with 105, also in a class that is not there")
+    @Test("Rejects invalid field names with 105, even for unknown classes")
     func names() async throws {
         try await TestServer.run { server in
             _ = try await Sales.make(server)
