@@ -6,16 +6,16 @@ import TestSupport
 import TestTools
 import Testing
 
-@Suite("The table of routes")
+@Suite("Route table")
 struct RouteTableTests {
-    @Test("No two routes answer the same method and path")
+    @Test("No two routes have the same method and path")
     func routesAreUnique() {
         let texts = RouteTable.all.map { "\($0.method.rawValue) \($0.text)" }
         #expect(Set(texts).count == texts.count)
     }
 
     @Test(
-        "Names of routes are found whatever the case of their letters, and parameters stay as they are",
+        "Matches route names regardless of case, and leaves parameters unchanged",
         arguments: [
             ("GET", ["Classes", "Song"], "classes/Song"), ("GET", ["USERS", "ME"], "users/me"),
             ("GET", ["users", "Me2"], "users/Me2"), ("POST", ["loginas"], "loginAs"),
@@ -29,7 +29,7 @@ struct RouteTableTests {
     }
 
     @Test(
-        "Routes that need no body before are found by the path as it came, and by no request whose body is read",
+        "Routes called before the body is read match only the raw path",
         arguments: [
             ("POST", "files", "/files"), ("POST", "FILES/a.txt", "/files/<name>"),
             ("HEAD", "files/app/folder/a.txt", "/files/<applicationId>/<name…>"),
@@ -47,7 +47,7 @@ struct RouteTableTests {
         }
     }
 
-    @Test("Routes for administrators are closed to everybody without the master key")
+    @Test("Master-key routes reject anonymous callers and the maintenance key")
     func administrators() async throws {
         try await TestServer.run { server in
             for route in RouteTable.all where route.traits.contains(.master) {
@@ -65,7 +65,7 @@ struct RouteTableTests {
         }
     }
 
-    @Test("The documents list every route")
+    @Test("docs/routes.md ends with a table of all routes")
     func documents() throws {
         let text = try String(contentsOfFile: Checkout.path("docs/routes.md"), encoding: .utf8)
         #expect(text.hasSuffix(Self.list), "docs/routes.md should end with:\n\(Self.list)")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Apps that share a database, each in its own schema (`databaseSchema`).
-@Suite("Apps in schemas of one database")
+@Suite("Apps in separate schemas of one database")
 struct AppSchemaTests {
     private static let hostile = #"App "1".Über\ '$user', public"#
 
@@ -29,7 +29,8 @@ struct AppSchemaTests {
         }
     }
 
-    @Test("Most routes answer in a schema of any name as they do without one", arguments: ["app1", hostile])
+    @Test(
+        "Most routes respond the same in a schema of any name as without databaseSchema", arguments: ["app1", hostile])
     func routes(schema: String) async throws {
         let expected = try await TestServer.run { try await RouteSteps.answers(of: $0) }
         let seen = try await TestServer.run(["databaseSchema": .string(schema)]) { server in
@@ -46,7 +47,7 @@ struct AppSchemaTests {
         #expect(expected.count { $0.answer.hasPrefix("20") } > 60, "\(expected)")
     }
 
-    @Test("Where an address has a path whose first schema is not there, the app is in the next, and none is made")
+    @Test("Uses the first existing schema of the database URI's search_path")
     func pathOfAddress() async throws {
         try await TestServer.withDatabase { uri in
             try await TestServer.run(on: uri + "?options=-c%20search_path%3Dabsent%2Cpublic") { server in
@@ -57,7 +58,7 @@ struct AppSchemaTests {
         }
     }
 
-    @Test("Classes, users, files, jobs, settings and the log of pushes of one app are not the other's")
+    @Test("Apps don't share classes, users, sessions, files, jobs, config or push audiences")
     func data() async throws {
         try await Self.withApps { one, two in
             _ = try await one.create("Song", ["title": "a", "only": "one"])
@@ -99,7 +100,7 @@ struct AppSchemaTests {
         ) { try await Doctor(client: $0).examine().findings }
     }
 
-    @Test("Each process of an app hears what others of the app do, and nothing of the other app")
+    @Test("Processes of an app see each other's changes, and none of another app's")
     func announcements() async throws {
         try await Self.withApps { one, two in
             try await one.alongside(Self.options("one")) { second in
@@ -133,7 +134,7 @@ struct AppSchemaTests {
         }
     }
 
-    @Test("What one app writes down for advice, and what it holds as a lock, is not the other's")
+    @Test("Apps have separate index advice and separate process locks")
     func adviceAndLocks() async throws {
         try await Self.withApps { one, two in
             _ = try await one.create("Track", ["plays": 1])

@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 /// Classes whose rows Citus distributes over its workers (`distribution`, mode `rows`).
-@Suite("Classes spread by Citus", .enabled("PostgreSQL has no Citus here") { try await CitusCluster.isInstalled() })
+@Suite(
+    "Classes distributed by Citus", .enabled("PostgreSQL has no Citus here") { try await CitusCluster.isInstalled() })
 struct CitusRowsTests {
     static func distribution(_ classes: JSONObject, _ others: JSONObject = [:]) -> JSONObject {
         let rows: JSONObject = ["engine": "citus", "mode": "rows", "classes": .object(classes)]
@@ -25,7 +26,7 @@ struct CitusRowsTests {
     }
 
     @Test(
-        "All classes on the coordinator, or each spread by the ids of its objects: most routes answer as on PostgreSQL alone",
+        "Most routes respond as on plain PostgreSQL, with all classes local or distributed by objectId",
         arguments: ["local", ["by": "objectId"]] as [JSONValue])
     func routes(placement: JSONValue) async throws {
         let isLocal = placement == "local"
@@ -43,9 +44,7 @@ struct CitusRowsTests {
         }
     }
 
-    @Test(
-        "Eight clients change three objects on three shards by transactions: all or nothing, and none waits without end"
-    )
+    @Test("Concurrent transactions across three shards are atomic and don't deadlock")
     func transactions() async throws {
         try await CitusCluster.run { cluster in
             let options = Self.distribution(["Account": ["by": "objectId"]])
@@ -109,7 +108,7 @@ struct CitusRowsTests {
         #expect(sum == 40)
     }
 
-    @Test("What is refused leaves what was sent with it as it is, and nothing is done twice")
+    @Test("A rejected request doesn't affect those processed with it, and none is applied twice")
     func atOnce() async throws {
         try await CitusCluster.run { cluster in
             let options = Self.distribution(["*": ["by": "objectId"]]).merging(["allowCustomObjectId": true]) { $1 }
@@ -119,7 +118,7 @@ struct CitusRowsTests {
 
     private static let message: JSONObject = ["room": "one", "text": "hello"]
 
-    @Test("A class by another field: its objects need it, it stays as it is, and all else works")
+    @Test("A custom distribution field is required and can't be changed; other operations work")
     func byField() async throws {
         try await CitusCluster.run { cluster in
             let options = Self.distribution(["Message": ["by": "room"], "Country": "reference"], ["shards": 2])
@@ -172,7 +171,7 @@ struct CitusRowsTests {
         return rows
     }
 
-    @Test("What operators remove of classes that are spread is put back as it was, its relations too")
+    @Test("Restores objects that operators deleted from distributed classes, with their relations")
     func trash() async throws {
         try await CitusCluster.run { cluster in
             let distribution = Distribution(
@@ -211,7 +210,7 @@ struct CitusRowsTests {
         }
     }
 
-    @Test("Who has an object of the id of another one, in a room of his own, changes that alone")
+    @Test("An update doesn't change a protected object with the same id but another distribution value")
     func twins() async throws {
         try await CitusCluster.run { cluster in
             let options = Self.distribution(["Message": ["by": "room"]]).merging(["allowCustomObjectId": true]) { $1 }
@@ -242,7 +241,7 @@ struct CitusRowsTests {
         }
     }
 
-    @Test("Fields, indexes and relations are added, classes dropped; a unique index needs the field of the shards")
+    @Test("Adds and deletes fields, relations and classes; unique indexes need the distribution field")
     func schemas() async throws {
         try await CitusCluster.run { cluster in
             let options = Self.distribution(["*": ["by": "objectId"], "Message": ["by": "room"]])
@@ -304,9 +303,7 @@ struct CitusRowsTests {
         #expect(report.findings.filter { $0.severity == .error && $0.kind != .setting } == [])
     }
 
-    @Test(
-        "What a class is stays what it is when the option says another thing, and a start that does not say it is refused"
-    )
+    @Test("Classes keep their distribution when the option changes; startup without the option fails")
     func later() async throws {
         try await CitusCluster.run { cluster in
             let id = try await TestServer.run(on: cluster.uri, Self.distribution(["Song": ["by": "objectId"]])) {
@@ -330,7 +327,7 @@ struct CitusRowsTests {
 
 /// A distribution requires a database with Citus.
 @Suite struct DistributionStartTests {
-    @Test("Without Citus in the database a distribution is refused", arguments: [nil, "shop"] as [String?])
+    @Test("Refuses to start with a distribution if the database has no Citus", arguments: [nil, "shop"] as [String?])
     func refused(schema: String?) async throws {
         var options: JSONObject = ["distribution": ["engine": "citus", "mode": schema == nil ? "rows" : "schema"]]
         if let schema { options["databaseSchema"] = .string(schema) }

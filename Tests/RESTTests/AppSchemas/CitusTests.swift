@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Apps that share a Citus database. Citus stores each schema entirely on one worker.
-@Suite("Apps in schemas of Citus", .enabled("PostgreSQL has no Citus here") { try await CitusCluster.isInstalled() })
+@Suite("Apps in Citus schemas", .enabled("PostgreSQL has no Citus here") { try await CitusCluster.isInstalled() })
 struct CitusTests {
     private static func options(_ schema: String) -> JSONObject {
         [
@@ -23,7 +23,7 @@ struct CitusTests {
         ]
     }
 
-    @Test("Two apps at once answer most routes as on PostgreSQL alone, and every table is on a worker")
+    @Test("Two concurrent apps respond as on plain PostgreSQL, and all their tables are distributed")
     func routes() async throws {
         let expected = try await TestServer.run { try await RouteSteps.answers(of: $0) }
         try await CitusCluster.run { cluster in
@@ -49,7 +49,7 @@ struct CitusTests {
         }
     }
 
-    @Test("Files, jobs, limits, request ids and live queries of two processes work as on PostgreSQL alone")
+    @Test("Files, batches, jobs, rate limits, request ids and live queries work")
     func tablesOfRoost() async throws {
         try await CitusCluster.run { cluster in
             try await Self.withApps(cluster) { _, app in

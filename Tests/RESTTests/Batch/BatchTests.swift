@@ -10,7 +10,7 @@ import Testing
         return .object(request)
     }
 
-    @Test("The answers come in the order of the requests, an error in its place")
+    @Test("Returns results in the order of the requests, including errors")
     func order() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Note", ["n": 1])
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("Paths with bad escapes and NUL characters refuse the whole batch, as they refuse a single request")
+    @Test("Rejects the whole batch if a path has invalid escapes or NUL characters")
     func badEscapes() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Note", ["n": 1])
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("Requests that are no list, and paths outside of the mount, are 107 for the whole batch")
+    @Test("Rejects requests that aren't an array with 107, and accepts an empty array")
     func malformed() async throws {
         try await TestServer.run { server in
             for body: JSONValue in [[:], ["requests": "x"], ["requests": ["a": 1]]] {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("Methods may be written in any case from preset 9 on", arguments: [8, 9])
+    @Test("Accepts lowercase methods with preset 9, but not with preset 8", arguments: [8, 9])
     func methods(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             let call: JSONValue = ["method": "post", "path": "/parse/classes/Note", "body": ["n": 1]]
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("A transaction is stored as a whole, or not at all")
+    @Test("A transaction is stored entirely or not at all")
     func transaction() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Note", ["n": 1])
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("A transaction reads what it wrote")
+    @Test("A transaction sees its own writes")
     func readingInside() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Note", ["n": 1])
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("A batch is allowed what its caller is")
+    @Test("A batch has its caller's permissions")
     func permissions() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("A batch of new objects of several classes and shapes stores each as it was sent, with its relations")
+    @Test("Stores new objects with different classes and fields in one batch, with their relations")
     func manyShapes() async throws {
         try await TestServer.run { server in
             let song = try await server.create("Song", ["name": "x"])
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test(
-        "Behind a proxy, paths of its own address count also where the server has no mount path, and PATCH is PUT",
+        "With mountPath /, accepts paths with and without publicServerURL's prefix, and PATCH for PUT",
         arguments: [7, 9])
     func mounts(preset: Double) async throws {
         let options: JSONObject = [

@@ -14,7 +14,7 @@ import Testing
         return headers
     }
 
-    @Test("The second request of an id is 159 on the paths that are listed, and served elsewhere")
+    @Test("Rejects a repeated request id with 159, but only on the configured paths")
     func duplicates() async throws {
         try await TestServer.run(Self.options) { server in
             let id = try await server.create("Note", ["n": 0])
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("Of twenty requests with one id at once, one is served")
+    @Test("Serves only one of 20 concurrent requests with the same id")
     func race() async throws {
         try await TestServer.run(Self.options) { server in
             let answers = try await concurrently(20) { _ in
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("An id whose time is over may be used again, and rows whose time is over are swept")
+    @Test("An expired id can be used again, and expired rows are deleted")
     func expiry() async throws {
         try await TestServer.run(Self.options) { server in
             _ = try await server.send("POST", "/classes/Note", ["n": 1], headers: Self.headers("old")).succeeded()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("The SDKs that send one id for the life of their process are served every time")
+    @Test("Ignores the request ids of SDKs that send the same id for the life of a process")
     func oldClients() async throws {
         try await TestServer.run(Self.options) { server in
             // The client version, and whether its request ids count.

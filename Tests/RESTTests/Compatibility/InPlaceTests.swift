@@ -7,7 +7,7 @@ import Testing
 @Suite struct InPlaceTests {
     private static let kim = TestServer.Identity.session(ParseServerDatabase.token)
 
-    @Test("Sessions, passwords, roles and permissions of a parse-server database hold")
+    @Test("Sessions, passwords, roles and permissions of a parse-server database keep working")
     func people() async throws {
         try await TestServer.run(inPlaceOf: ParseServerDatabase.script) { server in
             let me = try await server.send("GET", "/users/me", as: Self.kim).succeeded()
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("Values of every type are read and written as parse-server keeps them")
+    @Test("Reads and writes values of every type in parse-server's format")
     func values() async throws {
         try await TestServer.run(inPlaceOf: ParseServerDatabase.script) { server in
             let path = "/classes/Everything/everything"
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("Configuration, hooks and schedules are read, and one row a hook is left after a change")
+    @Test("Reads config, hooks and schedules; updating a hook leaves a single row for it")
     func administration() async throws {
         try await TestServer.run(inPlaceOf: ParseServerDatabase.script + ParseServerDatabase.changedHook) { server in
             let config = try await server.send("GET", "/config").succeeded()
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("parse-server can be started again after a day of everything that Roost does")
+    @Test("All kinds of writes preserve parse-server's database layout")
     func returning() async throws {
         try await TestServer.run(
             inPlaceOf: ParseServerDatabase.script, ["idempotencyOptions": ["paths": [".*"], "ttl": 60]]
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test("A change of the schema that parse-server announces is seen without a restart")
+    @Test("Picks up schema changes announced by parse-server without a restart")
     func announcement() async throws {
         try await TestServer.run(inPlaceOf: ParseServerDatabase.script) { server in
             #expect(try await server.send("GET", "/classes/Side").results.isEmpty)
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test("Tables of an old parse-server get the columns that came later")
+    @Test("Log-ins, failed log-ins and reads work on the tables of an older parse-server")
     func oldTables() async throws {
         let aged = """
             ALTER TABLE "_User" DROP COLUMN "_password_history", DROP COLUMN "_password_changed_at",

@@ -12,7 +12,7 @@ import Testing
         try await TestServer.run(options.merging(["preset": .number(Double(preset))], uniquingKeysWith: { $1 }), body)
     }
 
-    @Test("The caller's own record is an included object in line 7 only", arguments: [9, 7])
+    @Test("users/me includes __type and className with preset 7 only", arguments: [9, 7])
     func ownRecord(preset: Int) async throws {
         try await Self.run(preset) { server in
             let kim = try await server.signUp("kim")
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("A log-in is read with the user's own rights in line 9 only", arguments: [9, 7])
+    @Test("A log-in returns only fields that the user can read with preset 9, and all with preset 7", arguments: [9, 7])
     func login(preset: Int) async throws {
         try await Self.run(preset) { server in
             let kim = try await server.signUp("kim", ["note": "n"])
@@ -39,8 +39,7 @@ import Testing
         }
     }
 
-    @Test(
-        "A sign-up with the master key opens a session in line 7, and in line 9 for an installation", arguments: [9, 7])
+    @Test("A master-key sign-up creates a session with preset 7, or with an installation id", arguments: [9, 7])
     func masterSignUp(preset: Int) async throws {
         try await Self.run(preset) { server in
             let plain = try await server.send("POST", "/users", ["username": "kim", "password": "x"], as: .master)
@@ -57,7 +56,8 @@ import Testing
     }
 
     @Test(
-        "Sign-up, log-in and linking by login data carry an empty authDataResponse in line 7 only", arguments: [9, 7])
+        "Sign-up, log-in and linking by authData return an empty authDataResponse with preset 7 only",
+        arguments: [9, 7])
     func loginData(preset: Int) async throws {
         try await Self.run(preset) { server in
             let body: JSONValue = ["authData": ["anonymous": ["id": "device"]]]
@@ -74,7 +74,8 @@ import Testing
         }
     }
 
-    @Test("Schemas show the default ACL in line 9 only, and a configured one in both", arguments: [9, 7])
+    @Test(
+        "Schemas include the default ACL with preset 9 only, and a configured ACL with both presets", arguments: [9, 7])
     func schemas(preset: Int) async throws {
         try await Self.run(preset) { server in
             let made = try await server.send("POST", "/schemas/Note", ["fields": [:]], as: .master).succeeded()
@@ -94,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("Members of a relation stay hidden with its owner in line 9 only", arguments: [9, 7])
+    @Test("With preset 9 only, relation members are hidden if the owning object is", arguments: [9, 7])
     func relations(preset: Int) async throws {
         try await Self.run(preset) { server in
             let song = try await server.create("Song", ["title": "a"])
@@ -108,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("The current session hides what is protected in sessions in line 9 only", arguments: [9, 7])
+    @Test("sessions/me hides protected fields with preset 9 only", arguments: [9, 7])
     func currentSession(preset: Int) async throws {
         try await Self.run(preset, ["protectedFields": ["_Session": ["*": ["createdWith"]]]]) { server in
             let kim = try await server.signUp("kim")
@@ -118,9 +119,7 @@ import Testing
         }
     }
 
-    @Test(
-        "A count of what is let through to users of its own is a list for nobody in line 7, and a number in line 9",
-        arguments: [9, 7])
+    @Test("Anonymous counts under pointer permissions are [] with preset 7 and 0 with preset 9", arguments: [9, 7])
     func counts(preset: Int) async throws {
         try await Self.run(preset) { server in
             let kim = try await server.signUp("kim")
@@ -152,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("Groups by parts of dates are one for each date in line 7, and merged in line 9", arguments: [9, 7])
+    @Test("Groups by several date parts are merged with preset 9, and one per date with preset 7", arguments: [9, 7])
     func dateParts(preset: Int) async throws {
         try await Self.run(preset) { server in
             for (kind, day) in [("a", "05"), ("a", "05"), ("b", "05"), ("a", "20")] {
@@ -196,7 +195,7 @@ import Testing
         ("a.svg.", false, true), ("a", true, true),
     ]
 
-    @Test("Files that a browser would run are refused as their line refuses them", arguments: [9, 7])
+    @Test("Rejects the file extensions that the preset rejects, and serves the others with nosniff", arguments: [9, 7])
     func files(preset: Int) async throws {
         try await Self.run(preset) { server in
             let kim = try await server.signUp("kim")
@@ -214,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("The server says the version of its line, and line 9 reports on more settings", arguments: [9, 7])
+    @Test("Reports the preset's parse-server version, and more security checks with preset 9", arguments: [9, 7])
     func reports(preset: Int) async throws {
         try await Self.run(preset, ["security": ["enableCheck": true]]) { server in
             let information = try await server.send("GET", "/serverInfo", as: .master)
@@ -246,7 +245,7 @@ import Testing
     }
 
     @Test(
-        "What line 9 reports on besides fails by the options that it names",
+        "Security checks that only preset 9 has fail if their options are insecure",
         arguments: [(7, true), (9, true), (9, false)])
     func laterReports(preset: Int, isWell: Bool) async throws {
         var options: JSONObject = [
@@ -267,7 +266,7 @@ import Testing
     }
 
     @Test(
-        "The report names a master key that works from everywhere, however the list of addresses says so",
+        "Security checks fail if a list of master-key addresses includes every address",
         arguments: [
             (["::/0"], "fail"), (["::"], "fail"), (["1.2.3.4/0", "127.0.0.1"], "fail"), (["127.0.0.1"], "success"),
         ])
@@ -287,7 +286,7 @@ import Testing
         }
     }
 
-    @Test("A batch takes paths of any server in line 9 only", arguments: [9, 7])
+    @Test("With preset 9 only, batch paths may be below /1 or have no mount path", arguments: [9, 7])
     func batch(preset: Int) async throws {
         try await Self.run(preset) { server in
             for path in ["/1/classes/Note", "/classes/Note"] {

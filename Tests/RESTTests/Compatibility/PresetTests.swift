@@ -155,9 +155,7 @@ import Testing
         ).succeeded()
     }
 
-    @Test(
-        "Permission errors keep status and number in line 9 and lose their reason; other errors keep it",
-        arguments: [9, 7])
+    @Test("Preset 9 hides only the reasons of permission errors, and preset 7 hides nothing", arguments: [9, 7])
     func refusals(preset: Int) async throws {
         let options: JSONObject = [
             "preset": .number(Double(preset)), "allowClientClassCreation": false, "readOnlyMasterKey": "reader",
@@ -202,7 +200,7 @@ import Testing
         (["keys": ["text", "nosuch"], "order": ["text"], "include": []], nil, nil), (["where": [1]], 107, 107),
     ]
 
-    @Test("Queries are refused by the numbers of their line", arguments: [9, 7])
+    @Test("Rejects invalid queries with the error codes of the preset", arguments: [9, 7])
     func queries(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             try await Self.makeClasses(server)
