@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test("The rules that let a user through, or refuse one, are named, and are those of the interface")
+    @Test("Names the rules that allow or deny each operation, in agreement with the API")
     func reasons() async throws {
         try await ConsoleRoutes.run { routes in
             let (kim, _) = try await routes.create("/users", ["username": "kim", "password": "secret"])

@@ -10,7 +10,7 @@ import Testing
     private static func at(_ date: ParseDate) -> RequestAuthority { RequestAuthority(.master, ifUpdatedAt: date) }
 
     @Test(
-        "An object that was changed meanwhile is not saved: 409 with the object as it is",
+        "Writes to an object that has changed since it was loaded fail with 409 and the current object",
         arguments: [
             ("/classes/Song", ["title": "a"], "title"),
             ("/users", ["username": "kim", "password": "secret"], "phone"),
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("A password is not changed with a date that is over, and sessions stay")
+    @Test("A password change with an outdated date is rejected, and sessions remain valid")
     func password() async throws {
         try await ConsoleRoutes.run { routes in
             let (id, date) = try await routes.create("/users", ["username": "kim", "password": "secret"])
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("Of saves side by side that saw the same, one is carried out")
+    @Test("Of concurrent saves based on the same version, exactly one succeeds")
     func race() async throws {
         try await ConsoleRoutes.run { routes in
             let (id, date) = try await routes.create("/classes/Song", ["plays": 0])
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("Dates are compared by milliseconds, which is what answers have")
+    @Test("Compares dates at the millisecond precision of responses")
     func milliseconds() async throws {
         try await ConsoleRoutes.run { routes in
             let (id, _) = try await routes.create("/classes/Song", ["plays": 0])

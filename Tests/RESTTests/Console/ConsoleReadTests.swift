@@ -9,7 +9,7 @@ import Testing
 
 /// Reads for the console: counts, references, saved views and shortened values.
 @Suite struct ConsoleReadTests {
-    @Test("Finds and gets of the console shorten long values, those of clients do not")
+    @Test("Shortens long values in finds and gets if the caller asks for it")
     func shortening() async throws {
         try await ConsoleRoutes.run { routes in
             let long = JSONValue.string(String(repeating: "x", count: 1_000))
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("All classes are counted, and what points to an object")
+    @Test("Counts the objects of each class, and the references to an object")
     func counts() async throws {
         try await ConsoleRoutes.run { routes in
             let (kim, _) = try await routes.create("/users", ["username": "kim", "password": "secret"])
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("Views are an operator's own or shared; nobody changes those of others")
+    @Test("Saved views are private or shared, and only their owners can change them")
     func views() async throws {
         try await ConsoleRoutes.run { routes in
             let views = routes.backend.savedViews

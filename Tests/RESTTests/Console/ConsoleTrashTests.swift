@@ -11,7 +11,7 @@ import Testing
 @Suite struct ConsoleTrashTests {
     private static let kim = RequestAuthority(.master, operatorName: "Kim")
 
-    @Test("A user that is put back logs in with the old password, in the old session too")
+    @Test("A restored user keeps the password and the session")
     func users() async throws {
         try await ConsoleRoutes.run { routes in
             let (id, _) = try await routes.create("/users", ["username": "kim", "password": "secret"])
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("A user whose name was taken meanwhile, in any case of its letters, is not put back")
+    @Test("Doesn't restore a user whose name has since been taken in any letter case")
     func takenNames() async throws {
         try await ConsoleRoutes.run { routes in
             let (id, _) = try await routes.create("/users", ["username": "kim", "password": "secret"])
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(
-        "Each deletion of a batch is kept, of one that is a transaction too; other deletions are final",
+        "Objects that an operator deletes in a batch go to the trash; other deletions are final",
         arguments: [
             false, true,
         ])
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("What is not deleted is not in the trash")
+    @Test("A failed deletion leaves nothing in the trash")
     func refused() async throws {
         try await ConsoleRoutes.run { routes in
             let (id, date) = try await routes.create("/classes/Song", ["title": "x"])

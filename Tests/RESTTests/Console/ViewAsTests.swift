@@ -7,7 +7,7 @@ import Testing
 
 /// Reads with the permissions of a user or of a caller without a session.
 @Suite struct ViewAsTests {
-    @Test("A read as a user is answered as a session of the user is, and makes none; writes are refused")
+    @Test("Reads as a user return what the user's session would, without creating one; writes fail")
     func users() async throws {
         try await ConsoleRoutes.run { routes in
             let (kim, _) = try await routes.create("/users", ["username": "kim", "password": "secret"])

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Files in the clear")
+@Suite("Decrypted file cache")
 struct DecryptedFilesTests {
     private struct Broken: Error {}
 
@@ -33,9 +33,7 @@ struct DecryptedFilesTests {
         FileInMemory(bytes: [UInt8](repeating: 1, count: size), modified: FileTime(seconds: 1))
     }
 
-    @Test(
-        "are decrypted once for all who ask at once, and for those who come soon after; another version is another file"
-    )
+    @Test("Decrypts each version of a file once for concurrent and subsequent readers")
     func shared() async throws {
         let files = DecryptedFiles()
         let decryptions = Decryptions()
@@ -59,7 +57,7 @@ struct DecryptedFilesTests {
         #expect(decryptions.count == 2)
     }
 
-    @Test("take so much memory at a time, however many are asked for")
+    @Test("Limits concurrent decryptions by memory")
     func budget() async throws {
         let files = DecryptedFiles()
         let decryptions = Decryptions()
@@ -79,7 +77,7 @@ struct DecryptedFilesTests {
         #expect(decryptions.atOnce == 1)
     }
 
-    @Test("are decrypted for those who stay when the one on whose behalf it waited leaves; what fails is tried again")
+    @Test("A decryption continues for other readers if the first one leaves, and failures are retried")
     func leaving() async throws {
         let files = DecryptedFiles()
         let (ends, end) = AsyncStream.makeStream(of: Void.self)

@@ -4,7 +4,7 @@ import Roost
 import TestSupport
 import Testing
 
-@Suite("Callers of files")
+@Suite("File permissions")
 struct FileCallerTests {
     private static func upload(
         _ server: TestServer, _ name: String, type: String? = "text/plain", as identity: TestServer.Identity = .master,
@@ -27,7 +27,7 @@ struct FileCallerTests {
         ]
     }
 
-    @Test("Who may upload is a matter of configuration; keys of power are not asked")
+    @Test("fileUpload options apply to users, but not to the master and maintenance keys")
     func uploads() async throws {
         try await TestServer.run(["readOnlyMasterKey": "readonly"]) { server in
             for (caller, group) in try await Self.callers(server) {
@@ -57,7 +57,7 @@ struct FileCallerTests {
         }
     }
 
-    @Test("Folders and larger files are for the master key")
+    @Test("Folders and higher size limits require the master key")
     func masterAlone() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim").token
@@ -79,7 +79,7 @@ struct FileCallerTests {
         }
     }
 
-    @Test("What a browser could run is refused, however it is dressed up")
+    @Test("Rejects files that a browser could run, by extension or, if that is unknown, by type")
     func extensions() async throws {
         let cases: [(String, String?, refused: String?)] = [
             ("a.html", "text/html", "html"), ("a.HTM", "text/plain", "HTM"), ("noext", "text/html", "html"),
@@ -100,7 +100,7 @@ struct FileCallerTests {
         }
     }
 
-    @Test("Only listed extensions are taken when there is a list; an asterisk takes all")
+    @Test("Users can upload only the extensions listed in fileExtensions; an asterisk allows all")
     func extensionLists() async throws {
         try await TestServer.run(["fileUpload": ["fileExtensions": ["^(txt|png)$"]]]) { server in
             let kim = try await server.signUp("kim").token
@@ -125,7 +125,7 @@ struct FileCallerTests {
         }
     }
 
-    @Test("The JavaScript SDK sends base64 with its credentials, metadata and tags")
+    @Test("Accepts the JavaScript SDK's base64 uploads, with credentials and metadata in the body")
     func base64() async throws {
         try await TestServer.run(["javascriptKey": "js"]) { server in
             let kim = try await server.signUp("kim").token
@@ -156,7 +156,7 @@ struct FileCallerTests {
         }
     }
 
-    @Test("Downloads can be kept from those without a session; where they are not, wrong keys keep no client from them")
+    @Test("fileDownload can deny public and anonymous downloads; public downloads ignore wrong keys")
     func downloads() async throws {
         let closed: JSONObject = ["fileDownload": ["enableForPublic": false, "enableForAnonymousUser": false]]
         try await TestServer.run { server in
@@ -186,7 +186,7 @@ struct FileCallerTests {
 
     private struct Unknown: Error {}
 
-    @Test("Triggers get the address and the header fields of callers who read a file without keys")
+    @Test("beforeFindFile gets the IP address and headers of a caller without keys")
     func facts() async throws {
         let cloud = Cloud()
         cloud.beforeFindFile { request in

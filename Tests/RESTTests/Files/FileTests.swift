@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct FileTests {
-    @Test("An uploaded file has a name of its own and is read back by its URL, without credentials")
+    @Test("An uploaded file gets a random prefix and can be downloaded by URL without credentials")
     func upload() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("An application whose id has a space has one address for each file, and it works")
+    @Test("File URLs are consistent and work for an application id with a space")
     func addresses() async throws {
         try await TestServer.run(["appId": "my app"]) { server in
             let headers = ["X-Parse-Application-Id": "my app"]
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("A part of a file is answered with 206, a part beyond its end with 416")
+    @Test("Serves byte ranges with 206, and a range beyond the end with 416")
     func ranges() async throws {
         try await TestServer.run { server in
             let bytes = Array("0123456789".utf8)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("Nobody uploads without a session, nor an anonymous user")
+    @Test("Rejects uploads without a session or by an anonymous user")
     func whoUploads() async throws {
         try await TestServer.run { server in
             let bytes = Array("x".utf8)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("Names that are bad are 122, pages that a browser would run and empty bodies are 130")
+    @Test("Rejects invalid names with 122, and empty bodies and files that browsers would run with 130")
     func refusals() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("Only the master key deletes a file, which is gone then")
+    @Test("Only the master key can delete a file")
     func deletion() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("A file in an object is kept by its name and answered with its URL")
+    @Test("Objects store a file by name and return it with its URL")
     func inObjects() async throws {
         try await TestServer.run { server in
             let file = try await server.send("POST", "/files/a.txt", bytes: Array("x".utf8), as: .master)
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("The file of the name in the answer is deleted, also in a folder that is called as the application")
+    @Test("Deletes the file by the name returned on upload, even in a folder named like the application id")
     func deletionInFolders() async throws {
         try await TestServer.run(["preserveFileName": true]) { server in
             let id = TestServer.applicationID

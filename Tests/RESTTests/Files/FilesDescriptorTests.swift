@@ -5,7 +5,7 @@
     import TestSupport
     import Testing
 
-    @Suite("Descriptors of files that are downloaded")
+    @Suite("File descriptors of downloads")
     struct FilesDescriptorTests {
         private typealias Server = TransportServer
 
@@ -20,10 +20,7 @@
         }
 
         @Test(
-            """
-            They are closed when all is sent, also of a file that was replaced or deleted, and of what is not a file; and \
-            when the client leaves
-            """,
+            "Closes the file after a download, even if it was replaced or deleted or the client has left",
             arguments: ["kept", "replaced", "deleted", "folder", "left"])
         func closed(what: String) async throws {
             let directory = Server.temporaryDirectory()
@@ -52,7 +49,7 @@
             }
         }
 
-        @Test("They are closed when a client does not take the file, and is cut off")
+        @Test("Closes the file when a client that doesn't read is disconnected")
         func unread() async throws {
             let directory = Server.temporaryDirectory()
             try await DiskStorage(directory: directory)

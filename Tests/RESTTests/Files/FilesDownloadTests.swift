@@ -22,7 +22,7 @@ struct FilesDownloadTests {
         try await Server.run(directory: directory, adjust: adjust, body: body)
     }
 
-    @Test("While a file is replaced, readers get the old one or a new one, and nothing is left of the writing")
+    @Test("Readers get an old or new version while a file is replaced, and no temporary files remain")
     func replaced() async throws {
         let directory = Server.temporaryDirectory()
         let store = DiskStorage(directory: directory)
@@ -49,7 +49,7 @@ struct FilesDownloadTests {
         }
     }
 
-    @Test("A file comes without credentials, with everything that a cache and a browser need")
+    @Test("Serves files without credentials, with caching, range, CORS and nosniff headers")
     func whole() async throws {
         try await withFile { client in
             for method in ["GET", "HEAD"] {
@@ -77,7 +77,7 @@ struct FilesDownloadTests {
     }
 
     @Test(
-        "Byte ranges",
+        "Serves single byte ranges, rejects unsatisfiable ranges and ignores other Range headers",
         arguments: [
             ("bytes=0-1", 206, "01", "bytes 0-1/10"), ("bytes=8-", 206, "89", "bytes 8-9/10"),
             ("bytes=-3", 206, "789", "bytes 7-9/10"), ("bytes=-100", 206, "0123456789", "bytes 0-9/10"),
@@ -98,7 +98,7 @@ struct FilesDownloadTests {
         }
     }
 
-    @Test("A range of another version of the file gives the whole file")
+    @Test("Ignores the range if If-Range names another version")
     func ifRange() async throws {
         try await withFile { client in
             let path = "/parse/files/app/f.txt"
@@ -111,7 +111,7 @@ struct FilesDownloadTests {
     }
 
     @Test(
-        "What a browser could run is offered for saving",
+        "Serves files that a browser could run as attachments",
         arguments: [
             ("a.html", false), ("a.svg", false), ("a.xhtml", false), ("a.js", false), ("a", false), ("a.xyz", false),
             ("a.zip", false), ("a.png", true), ("a.jpg", true), ("a.mp3", true), ("a.mp4", true), ("a.pdf", true),
@@ -129,7 +129,7 @@ struct FilesDownloadTests {
     }
 
     @Test(
-        "A type made to look like sound, video or an image is not shown in the browser, where it could run scripts",
+        "Serves content types that imitate audio, video or images but could run scripts as attachments",
         arguments: [
             ("audio/foo+xml", false), ("video/x+xml", false), ("video/foo+html", false), ("image/x+xml", false),
             ("image/svg+xml", false), ("video/html", false), ("audio/", false), ("text/html", false),
@@ -144,7 +144,7 @@ struct FilesDownloadTests {
         }
     }
 
-    @Test("A type that the extension does not tell is kept from the upload")
+    @Test("Serves a file without an extension with the content type of its upload")
     func keptType() async throws {
         try await withFile("thing", details: FileDetails(contentType: "application/x-thing")) { client in
             let answer = try await client.request("GET", "/parse/files/app/thing")
@@ -156,7 +156,7 @@ struct FilesDownloadTests {
         }
     }
 
-    @Test("Unknown files and applications", arguments: [true, false])
+    @Test("Responds with 404 to unknown files and with 403 to other application ids", arguments: [true, false])
     func unknown(sanitizes: Bool) async throws {
         try await withFile {
             $0.enableSanitizedErrorResponse = sanitizes
@@ -176,7 +176,7 @@ struct FilesDownloadTests {
     }
 
     @Test(
-        "No name leads out of the folder",
+        "No file name gives access to files outside the folder",
         arguments: [
             "..%2F..%2F..%2Fetc%2Fpasswd", "%2e%2e", "..", ".", "%2e", ".metadata", ".metadata%2Fsecret.txt",
             "..%2Fsecret.txt", "%2Fetc%2Fpasswd", "secret.txt%00", "..%5Csecret.txt", "....%2F%2Fsecret.txt",
@@ -199,9 +199,7 @@ struct FilesDownloadTests {
         try FileManager.default.removeItem(atPath: parent)
     }
 
-    @Test(
-        "A file that is being sent stays what it was when another takes its name, or it is deleted",
-        arguments: [true, false])
+    @Test("A download in progress isn't affected if the file is replaced or deleted", arguments: [true, false])
     func changedMeanwhile(isReplaced: Bool) async throws {
         let directory = Server.temporaryDirectory()
         let store = DiskStorage(directory: directory)
@@ -231,9 +229,7 @@ struct FilesDownloadTests {
         }
     }
 
-    @Test(
-        "A file that is cut short while it is sent soon ends the connection, since its length was promised",
-        arguments: [false, true])
+    @Test("Closes the connection promptly if a file is truncated during its download", arguments: [false, true])
     func cutShort(isConnectionFull: Bool) async throws {
         let directory = Server.temporaryDirectory()
         let bytes = [UInt8](repeating: 7, count: 16_000_000)
@@ -256,7 +252,7 @@ struct FilesDownloadTests {
         }
     }
 
-    @Test("What lies in the folder and is not a file is not found, and not waited for")
+    @Test("Pipes and folders in the file folder are not found")
     func notFiles() async throws {
         let directory = Server.temporaryDirectory()
         try await DiskStorage(directory: directory).prepare()
@@ -271,7 +267,7 @@ struct FilesDownloadTests {
         }
     }
 
-    @Test("Only the master key deletes, by name or by the path of the file's own address")
+    @Test("Only the master key can delete a file, by name or by the path of its URL")
     func deletion() async throws {
         for path in ["/parse/files/f.txt", "/parse/files/app/f.txt"] {
             try await withFile { client in
@@ -288,7 +284,7 @@ struct FilesDownloadTests {
         }
     }
 
-    @Test("A large file is streamed both ways, and many at once are not mixed up")
+    @Test("Concurrent uploads and downloads of large files aren't mixed up")
     func large() async throws {
         try await Server.run {
             $0.maxUploadSize = 50_000_000
@@ -315,7 +311,7 @@ struct FilesDownloadTests {
         }
     }
 
-    @Test("Addresses of files: encoded names, and those that parse.com hosted")
+    @Test("Builds encoded file URLs, and those of files hosted by parse.com")
     func links() {
         let links = FileLinks(mountURL: "http://h/1", applicationID: "my app/ü")
         #expect(links.url("sp ace & ü.txt") == "http://h/1/files/my%20app%2F%C3%BC/sp%20ace%20%26%20%C3%BC.txt")

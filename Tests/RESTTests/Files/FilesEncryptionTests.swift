@@ -14,7 +14,7 @@ struct FilesEncryptionTests {
         Array(try Data(contentsOf: URL(fileURLWithPath: directory + "/" + name)))
     }
 
-    @Test("What is uploaded lies encrypted on the disk, and comes back whole and in parts")
+    @Test("Stores uploads encrypted, and serves them decrypted, whole and in ranges")
     func upAndDown() async throws {
         let directory = Server.temporaryDirectory()
         try await Server.run(directory: directory, cipher: FileCipher(secret: "secret")) { client in
@@ -39,7 +39,7 @@ struct FilesEncryptionTests {
         }
     }
 
-    @Test("A file that Node's crypto module encrypted for parse-server is read")
+    @Test("Reads a file that was encrypted for parse-server by Node's crypto module")
     func fromParseServer() async throws {
         // AES-256-GCM with the first 32 characters of the Base64 text of sha256("89E4AFF1-DFE4-4603-9574-BFA16BB446FD")
         // as its key.
@@ -56,7 +56,7 @@ struct FilesEncryptionTests {
 
     private static let sealedByNode = "tKGG0ePOumxaUF96un5MRrPM5+Ttfh6x838Fh7nSAq0XNnrPEBr/Ga5bbQ=="
 
-    @Test("A file of another key, an open one, one that was changed and one that is too short are not found")
+    @Test("Files that are unencrypted, modified, too short or encrypted with another key are not found")
     func notAuthentic() async throws {
         let directory = Server.temporaryDirectory()
         let cipher = FileCipher(secret: "secret")
@@ -82,7 +82,7 @@ struct FilesEncryptionTests {
         #expect(lines.count == 4 && !lines.contains { $0.contains(".txt") })
     }
 
-    @Test("More uploads at once than memory has room for wait in turn: none is refused, and all come back as they were")
+    @Test("Concurrent uploads wait for memory instead of failing, and are stored unchanged")
     func turns() async throws {
         var limits = HTTPServer.Limits()
         limits.transferMemory = 1024 * 1024
@@ -110,7 +110,7 @@ struct FilesEncryptionTests {
         }
     }
 
-    @Test("The same text is never encrypted the same way twice")
+    @Test("Encrypts the same content differently each time")
     func vectors() throws {
         let cipher = FileCipher(secret: "secret")
         let sealed = try (0..<20).map { _ in try cipher.seal(Array("same".utf8)) }

@@ -22,7 +22,7 @@ struct FilesUploadTests {
     }
 
     @Test(
-        "A name gets a random prefix, and an extension if it has none and the type tells one",
+        "Adds a random prefix to names, and an extension if it is missing and follows from the type",
         arguments: [
             ("plain", nil, "_plain.txt"), ("noext", "text/plain", "_noext.txt"), ("x.txt", "image/png", "_x.txt"),
             ("sp%20ace.txt", "text/plain", "_sp ace.txt"), ("at@x.txt", "text/plain", "_at@x.txt"),
@@ -52,7 +52,7 @@ struct FilesUploadTests {
     }
 
     @Test(
-        "Names that could be paths, options or markup are refused",
+        "Rejects names that could be paths, options or markup, and overlong or missing names",
         arguments: [
             (".dot", invalidCharacters), ("-dash.txt", invalidCharacters), ("sla%2Fsh.txt", invalidCharacters),
             ("%C3%BC.txt", invalidCharacters), ("semi;x.txt", invalidCharacters), ("a%00b.txt", invalidCharacters),
@@ -69,7 +69,7 @@ struct FilesUploadTests {
         }
     }
 
-    @Test("An empty file is refused")
+    @Test("Rejects empty files")
     func empty() async throws {
         try await Server.run { client in
             for headers in [Server.master, Server.master.merging(["Content-Length": "0"]) { $1 }] {
@@ -86,7 +86,7 @@ struct FilesUploadTests {
         }
     }
 
-    @Test("Headers may carry metadata, tags and, for the master key, a folder")
+    @Test("Accepts metadata and a folder in headers, and rejects invalid header values")
     func headerDetails() async throws {
         try await Server.run { client in
             var headers = Server.master
@@ -111,7 +111,7 @@ struct FilesUploadTests {
         }
     }
 
-    @Test("Files over the limit are refused and leave nothing behind")
+    @Test("Rejects files over the size limit and leaves nothing behind")
     func tooLarge() async throws {
         let directory = Server.temporaryDirectory()
         try await Server.run(directory: directory) { client in
