@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct JobTests {
-    @Test("Starting a job returns its status id at once; the row shows progress and the result")
+    @Test("Starting a job returns the id of its _JobStatus row at once; the row shows progress and result")
     func life() async throws {
         let jobs = StandingJobs()
         try await TestServer.run(extensions: jobs.extensions()) { server in
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "Stores a job's final status and message in its row",
+        "Stores a job's final status and message in its _JobStatus row",
         arguments: [
             ("echo", "succeeded", #"{"jobName":"echo","a":1,"b":"2"}"#), ("fail", "failed", "it broke"),
             ("refuse", "failed", "Nothing to count."), ("talk", "succeeded", "line 1000"),

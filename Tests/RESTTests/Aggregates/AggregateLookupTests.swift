@@ -260,7 +260,7 @@ import Testing
         (lookup(["localField": "a b"]), "a b"),
     ]
 
-    @Test("Rejects invalid options, variables and stages by name, and lookups nested over 20 levels deep")
+    @Test("Rejects invalid options, variables and stages, names them, and limits nesting to 20 levels")
     func refusals() async throws {
         try await TestServer.run { server in
             _ = try await Self.make(server)

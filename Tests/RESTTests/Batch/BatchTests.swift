@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("Rejects requests that aren't an array with 107, and accepts an empty array")
+    @Test("Returns 107 if requests isn't an array, and accepts an empty array")
     func malformed() async throws {
         try await TestServer.run { server in
             for body: JSONValue in [[:], ["requests": "x"], ["requests": ["a": 1]]] {

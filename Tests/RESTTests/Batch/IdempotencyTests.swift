@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("An expired id can be used again, and expired rows are deleted")
+    @Test("An expired request id can be used again, and expired ids are deleted")
     func expiry() async throws {
         try await TestServer.run(Self.options) { server in
             _ = try await server.send("POST", "/classes/Note", ["n": 1], headers: Self.headers("old")).succeeded()

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("A log-in returns only fields that the user can read with preset 9, and all with preset 7", arguments: [9, 7])
+    @Test("With preset 9 only, a log-in returns just the fields that the user can read", arguments: [9, 7])
     func login(preset: Int) async throws {
         try await Self.run(preset) { server in
             let kim = try await server.signUp("kim", ["note": "n"])
@@ -195,7 +195,7 @@ import Testing
         ("a.svg.", false, true), ("a", true, true),
     ]
 
-    @Test("Rejects the file extensions that the preset rejects, and serves the others with nosniff", arguments: [9, 7])
+    @Test("Rejects HTML uploads, with preset 9 also SVG and XML types; serves others with nosniff", arguments: [9, 7])
     func files(preset: Int) async throws {
         try await Self.run(preset) { server in
             let kim = try await server.signUp("kim")
@@ -245,7 +245,7 @@ import Testing
     }
 
     @Test(
-        "Security checks that only preset 9 has fail if their options are insecure",
+        "Security checks added in preset 9 fail if their options are insecure",
         arguments: [(7, true), (9, true), (9, false)])
     func laterReports(preset: Int, isWell: Bool) async throws {
         var options: JSONObject = [

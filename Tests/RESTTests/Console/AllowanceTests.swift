@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test("Names the rules that allow or deny each operation, in agreement with the API")
+    @Test("Explains which rules allow or deny each operation, and agrees with the API")
     func reasons() async throws {
         try await ConsoleRoutes.run { routes in
             let (kim, _) = try await routes.create("/users", ["username": "kim", "password": "secret"])

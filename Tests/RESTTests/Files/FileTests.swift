@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("Rejects invalid names with 122, and empty bodies and files that browsers would run with 130")
+    @Test("Returns 122 for invalid names, and 130 for empty bodies and files that a browser would run")
     func refusals() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

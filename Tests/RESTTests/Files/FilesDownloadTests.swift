@@ -111,7 +111,7 @@ struct FilesDownloadTests {
     }
 
     @Test(
-        "Serves files that a browser could run as attachments",
+        "Shows only media, PDF and plain text inline, and forces a download of other file types",
         arguments: [
             ("a.html", false), ("a.svg", false), ("a.xhtml", false), ("a.js", false), ("a", false), ("a.xyz", false),
             ("a.zip", false), ("a.png", true), ("a.jpg", true), ("a.mp3", true), ("a.mp4", true), ("a.pdf", true),
@@ -129,7 +129,7 @@ struct FilesDownloadTests {
     }
 
     @Test(
-        "Serves content types that imitate audio, video or images but could run scripts as attachments",
+        "Forces a download for content types that resemble media but could run scripts",
         arguments: [
             ("audio/foo+xml", false), ("video/x+xml", false), ("video/foo+html", false), ("image/x+xml", false),
             ("image/svg+xml", false), ("video/html", false), ("audio/", false), ("text/html", false),
