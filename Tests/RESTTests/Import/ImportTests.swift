@@ -17,7 +17,7 @@ import Testing
         }]}
         """
 
-    @Test("An exported object keeps its id, its dates, its ACL and every kind of value", arguments: [false, true])
+    @Test("Preserves an exported object's id, dates, ACL and values of every type", arguments: [false, true])
     func values(isCustomAllowed: Bool) async throws {
         try await TestServer.run(["allowCustomObjectId": .bool(isCustomAllowed)]) { server in
             let answer = try await ImportForm.send(
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("A second import changes what is there and leaves the other fields; so does a row of the same id")
+    @Test("Importing an existing id updates the given fields and keeps the others, even within one import")
     func again() async throws {
         try await TestServer.run { server in
             let first = #"[{"objectId":"a1","n":1,"s":"x"},{"objectId":"a1","n":2},{"objectId":"a2","n":3}]"#
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("Rows may come as plain JSON, in any of three forms")
+    @Test("Accepts a JSON array, or an object with results or rows, and rejects anything else with 107")
     func plain() async throws {
         try await TestServer.run { server in
             let rows: JSONValue = [["objectId": "a"], ["objectId": "b"]]
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("A bad row is reported in its place, and the others are stored, over several pages")
+    @Test("Reports each bad row's error at its position and stores the other rows, across several pages")
     func badRows() async throws {
         try await TestServer.run { server in
             var rows = (0..<250).map { #"{"objectId":"id\#($0)","n":\#($0)}"# }
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("A row without an id is a new object, with the defaults of its class; a row with one stays as it is")
+    @Test("Applies field defaults and required fields only to rows without an id")
     func newObjects() async throws {
         try await TestServer.run { server in
             let fields: JSONValue = [
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("Only the master key imports", arguments: ["/import_data/Note", "/import_relation_data/Note/fans"])
+    @Test("Only the full master key can import", arguments: ["/import_data/Note", "/import_relation_data/Note/fans"])
     func permission(path: String) async throws {
         let options: JSONObject = ["readOnlyMasterKey": "looking", "enableSanitizedErrorResponse": false]
         try await TestServer.run(options) { server in
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("Names that no class can have, malformed forms, and forms for other routes are refused")
+    @Test("Rejects invalid and forbidden class names, malformed forms, and forms sent to other routes")
     func refusals() async throws {
         try await TestServer.run { server in
             for name in ["1Note", "_Nothing", "_Join:users:_Role", "a-b"] {
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test("A form that is larger than uploads may be is refused")
+    @Test("Rejects a form larger than maxUploadSize")
     func size() async throws {
         try await TestServer.run(["maxUploadSize": "10kb"]) { server in
             let file = #"[{"s":"\#(String(repeating: "x", count: 20_000))"}]"#

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct ImportUserTests {
-    @Test("Users log in with the passwords of before, by the hash under either of its names")
+    @Test("Imported users log in with passwords given as bcryptPassword, _hashed_password or plain text")
     func hashes() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("old", password: "secret")
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("Imported sessions are valid, and a user may be nobody's but the master key's")
+    @Test("Imported session tokens are valid, and an imported user with an empty ACL stays private")
     func sessions() async throws {
         try await TestServer.run { server in
             let users = #"[{"objectId":"u1","username":"kim","ACL":{}}]"#
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("The members of a relation are imported as pairs, and the owners keep their dates")
+    @Test("Imports relation members as id pairs, reports bad pairs, and keeps the owner's updatedAt")
     func relations() async throws {
         try await TestServer.run { server in
             let users = #"[{"objectId":"u1","username":"kim"},{"objectId":"u2","username":"lou"}]"#
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("Relations that do not exist are refused as a whole")
+    @Test("Rejects imports into unknown classes, unknown fields and fields that aren't relations")
     func noRelations() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Note", ["owner": "x"])
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("A relation of a class whose fields have the names that the statement uses is imported all the same")
+    @Test("Imports relations of a class with fields named owner, related and place")
     func columnNames() async throws {
         try await TestServer.run { server in
             let rows =

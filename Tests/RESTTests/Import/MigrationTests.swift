@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(
-        "Fifty whole objects in a batch keep their ids under the master key, where ids may be chosen",
+        "A master-key batch of 50 objects keeps their ids if allowCustomObjectId is set, but not their dates",
         arguments: [true, false])
     func batchWithIds(isPlain: Bool) async throws {
         try await TestServer.run(["allowCustomObjectId": true]) { server in
@@ -47,7 +47,9 @@ import Testing
         }
     }
 
-    @Test("Where ids may not be chosen, each object is refused with 105, whatever the key", arguments: [true, false])
+    @Test(
+        "Without allowCustomObjectId, rejects every object that has an id with 105, whatever the key",
+        arguments: [true, false])
     func batchWithoutPermission(isMaster: Bool) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(
@@ -59,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("Plain texts as dates are for the keys of servers, and must be dates: 111")
+    @Test("Rejects plain-text dates from clients, and malformed ones with the master or maintenance key (111)")
     func refusedDates() async throws {
         try await TestServer.run { server in
             let body: JSONValue = ["createdAt": "2015-01-02T03:04:05.678Z"]
@@ -72,7 +74,9 @@ import Testing
         }
     }
 
-    @Test("The maintenance key keeps the dates of a batch", arguments: [true, false])
+    @Test(
+        "The maintenance key can set createdAt and updatedAt, but updatedAt can't be the earlier one",
+        arguments: [true, false])
     func dates(isPlain: Bool) async throws {
         try await TestServer.run(["allowCustomObjectId": true]) { server in
             let answer = try await server.send(
@@ -92,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("Paths of a batch begin with any server's prefix, or none", arguments: ["/parse", "/1", "", "/api"])
+    @Test("Accepts batch paths with another server's mount path, or none", arguments: ["/parse", "/1", "", "/api"])
     func prefixes(prefix: String) async throws {
         try await TestServer.run(["mountPath": "/api", "allowCustomObjectId": true, "preset": 9]) { server in
             let answer = try await server.send("POST", "/batch", Self.batch(2, prefix: prefix), as: .master)
@@ -101,7 +105,9 @@ import Testing
         }
     }
 
-    @Test("The maintenance key writes the hash of a password, and its user logs in", arguments: ["/users", "/batch"])
+    @Test(
+        "The maintenance key can write a password hash, and the user logs in with that password",
+        arguments: ["/users", "/batch"])
     func hashes(path: String) async throws {
         try await TestServer.run { server in
             let old = try await server.signUp("old", password: "secret")
@@ -127,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("Nobody but the maintenance key writes a hash")
+    @Test("Only the maintenance key can write password hashes, which must be non-empty strings")
     func foreignHashes() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim", password: "secret")
@@ -150,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("Hashes and tokens of users are shown to the maintenance key, and to nobody else")
+    @Test("Returns internal user fields, such as password hashes, only to the maintenance key")
     func internalFields() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

@@ -14,7 +14,7 @@ import Testing
         return Dictionary(grouping: answers, by: \.status).mapValues(\.count)
     }
 
-    @Test("Mails are limited for each address of the internet, and for each network of IPv6; private ones are not")
+    @Test("Limits mails per public IPv4 address and per IPv6 network; private addresses are exempt")
     func mails() async throws {
         try await TestServer.run(["trustProxy": true]) { server in
             let path = "/requestPasswordReset"
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("A batch of them counts each, and so does what only says to be something else; one option switches them off")
+    @Test("Counts each mail request in a batch, unless accountRateLimit is false or the preset is 8")
     func batches() async throws {
         let call: JSONValue = [
             "method": "POST", "path": "/parse/requestPasswordReset", "body": ["email": "nobody@example.com"],
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "A school of a thousand behind one address logs in within a lesson's beginning; the next guess waits",
+        "Serves 1000 log-in or sign-up requests from one address and rejects the next",
         arguments: ["/login", "/verifyPassword", "/challenge", "/users"])
     func school(path: String) async throws {
         try await TestServer.run(["trustProxy": true]) { server in

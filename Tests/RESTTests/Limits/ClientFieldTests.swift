@@ -2,13 +2,13 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Fields that clients give classes")
+@Suite("Fields that clients add to classes")
 struct ClientFieldTests {
     private static func fields(_ names: Range<Int>) -> JSONObject {
         JSONObject(uniqueKeysWithValues: names.map { (Name("f\($0)"), 1) })
     }
 
-    @Test("are bounded by maxClientFields; the master key adds more, and what is there is written all the same")
+    @Test("are limited by maxClientFields; the master key can add more, and existing fields stay writable")
     func bound() async throws {
         try await TestServer.run(["maxClientFields": 5]) { server in
             let song = try await server.create("Song", Self.fields(0..<3))
@@ -28,7 +28,7 @@ struct ClientFieldTests {
         }
     }
 
-    @Test("are bounded in the server's own classes, however their objects are made")
+    @Test("are limited in system classes too, on every route that creates their objects")
     func systemClasses() async throws {
         try await TestServer.run(["maxClientFields": 2]) { server in
             let kim = TestServer.Identity.session(try await server.signUp("kim").token)
@@ -47,7 +47,7 @@ struct ClientFieldTests {
         }
     }
 
-    @Test("are bounded when several add them at once")
+    @Test("are limited even when several requests add fields at once")
     func concurrency() async throws {
         try await TestServer.run(["maxClientFields": 10]) { server in
             _ = try await server.create("Song", ["f0": 1])
@@ -62,7 +62,7 @@ struct ClientFieldTests {
         }
     }
 
-    @Test("are warned of once a class")
+    @Test("cause one warning per class")
     func warning() async throws {
         let lines = LogLines()
         try await TestServer.run(logger: lines.logger) { server in

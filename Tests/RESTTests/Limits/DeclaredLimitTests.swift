@@ -43,7 +43,7 @@ import Testing
             ]
         ),
         (
-            "a function whose name is a pattern elsewhere", { $0.define("a.(:b)*?", requires: once) { _ in 1 } },
+            "a function name with pattern characters", { $0.define("a.(:b)*?", requires: once) { _ in 1 } },
             [
                 Attempt("POST", "/functions/a.(%3Ab)*%3F"), Attempt("POST", "/functions/axb", isCounted: false),
             ]
@@ -90,11 +90,11 @@ import Testing
             ]
         ),
         (
-            "before mails", { $0.beforePasswordResetRequest(requires: once) { _ in } },
+            "before password reset requests", { $0.beforePasswordResetRequest(requires: once) { _ in } },
             [Attempt("POST", "/requestPasswordReset", ["email": "nobody@example.com"])]
         ),
         (
-            "before the configuration changes", { $0.beforeSaveConfig(requires: once) { _ in } },
+            "before configuration changes", { $0.beforeSaveConfig(requires: once) { _ in } },
             [Attempt("PUT", "/config", ["params": [:]]), Attempt("GET", "/config", isCounted: false)]
         ),
         (
@@ -115,7 +115,7 @@ import Testing
     ]
 
     @Test(
-        "A limit counts the requests that its function or trigger is called for, however they are written",
+        "A limit counts exactly the requests that reach its function or trigger, however they are written",
         arguments: cases.indices)
     func requests(index: Int) async throws {
         let (name, register, attempts) = Self.cases[index]
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("Requests of code, of the master and of this machine are not counted where the declaration does not say so")
+    @Test("Doesn't count calls from cloud code, nor by default the master key or requests from this machine")
     func exempt() async throws {
         let extensions = Self.extensions { cloud in
             cloud.define("master", requires: .rateLimit(1, per: .seconds(60), countsThisMachine: true)) { _ in 1 }
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("A limit for each user counts users apart, and those without one by their address")
+    @Test("A per-user limit counts each user, and anonymous callers, separately")
     func users() async throws {
         let extensions = Self.extensions { cloud in
             cloud.define("f", requires: .rateLimit(1, per: .seconds(60), of: .user, countsThisMachine: true)) { _ in 1 }
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("Processes that count in the database count together for what their code declares")
+    @Test("With rateLimitStore database, processes share the counts of declared limits")
     func processes() async throws {
         @Sendable func code() -> ServerExtensions {
             Self.extensions { cloud in
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test("Code that is loaded again with the same limits goes on counting")
+    @Test("Keeps the counts of existing limits when code declares more functions, and applies new limits")
     func loadedAgain() async throws {
         let code = """
             Parse.Cloud.define('f', () => 1, { rateLimit: { requestTimeWindow: 60000, requestCount: 2, includeInternalRequests: true } });

@@ -10,7 +10,7 @@ import Testing
         counter.count([RequestDemand(limit: 0, sender: sender(number), amount: amount)])[0]
     }
 
-    @Test("However many senders there are, memory is bounded, and who sent many requests is not forgotten for it")
+    @Test("A flood of senders stays within the capacity and doesn't evict a sender with many requests")
     func flood() {
         let counter = MemoryCounter(windows: [3_600_000], capacity: 1000)
         _ = Self.count(counter, -1, 50)
@@ -21,7 +21,7 @@ import Testing
         #expect(Self.count(counter, -1).requests == 51)
     }
 
-    @Test("Senders that all sent many make room for others as well")
+    @Test("Stays within the capacity even if every sender has sent many requests")
     func evenFlood() {
         let counter = MemoryCounter(windows: [3_600_000], capacity: 100)
         for number in 0..<1000 { _ = Self.count(counter, number, 5000) }
@@ -29,7 +29,7 @@ import Testing
         #expect(Self.count(counter, 999).requests == 5001)
     }
 
-    @Test("A count ends with its window")
+    @Test("A count resets when its window ends")
     func window() async throws {
         let counter = MemoryCounter(windows: [50])
         #expect(Self.count(counter, 1, 3).requests == 3)

@@ -33,7 +33,7 @@ import Testing
         return .object(limit.merging(more) { $1 })
     }
 
-    @Test("The form that sends a link again and the route that does are one thing: a hundred of them, and no mail more")
+    @Test("The resend form and the verification-mail routes share one limit of 100 mails per address")
     func resend() async throws {
         try await Self.run([:]) { server in
             _ = try await server.signUp("kim", ["email": "kim@music.example"])
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("Tokens are guessed a thousand times at most, however the address is written, and then nothing is looked up")
+    @Test("Allows 1000 token guesses per address, however the path is written, then ignores even valid tokens")
     func guesses() async throws {
         try await Self.run(["rateLimit": [Self.limit("/apps/:app/:page", 6)]]) { server in
             let kim = try await server.signUp("kim", ["email": "kim@music.example"])
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("A limit of the deployment's has its text on the page, in the folder of the pages, also before preset 9")
+    @Test("Configured limits apply to pages at a custom endpoint, also before preset 9, and show their message")
     func ownLimits() async throws {
         let message = "Slowly, <b>please</b>."
         let own: JSONObject = [

@@ -12,7 +12,7 @@ import Testing
         return ["rateLimitStore": "database", "rateLimit": [.object(limit.merging(more) { $1 })]]
     }
 
-    @Test("Two servers over one database serve together exactly as many of parallel requests as the limit says")
+    @Test("Two servers on one database enforce the limit exactly under parallel requests")
     func together() async throws {
         try await TestServer.run(Self.options(20)) { server in
             try await server.alongside(Self.options(20)) { other in
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("A count begins anew when its time is over; batches count each element, in one step")
+    @Test("Counts restart when the window ends, and each batch element counts")
     func windows() async throws {
         try await TestServer.run(Self.options(2)) { server in
             let call: JSONValue = ["method": "POST", "path": "/parse/classes/Shared", "body": ["n": 1]]
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("Limits that say the same count each for itself, and a table that somebody removed is made anew")
+    @Test("Counts identical limits separately and recreates a dropped table")
     func robust() async throws {
         let options = Self.options(2)
         let limit = options["rateLimit"]?.arrayValue?.first ?? .null
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("Session tokens do not stand in the table of counts, and each session has its own count")
+    @Test("Counts each session separately, under a 32-byte hash instead of its token")
     func sessions() async throws {
         try await TestServer.run(Self.options(1, ["zone": "session"])) { server in
             for name in ["anna", "bert"] {
@@ -78,9 +78,7 @@ import Testing
         }
     }
 
-    @Test(
-        "The table is not in the write-ahead log, is there only where it was asked for, and counts that are over leave it"
-    )
+    @Test("Creates an unlogged table only if rateLimitStore is database, and deletes expired counts at startup")
     func table() async throws {
         let isThere = "SELECT relpersistence::text FROM pg_class WHERE relname = '_roost_request_count'"
         try await TestServer.run { server in

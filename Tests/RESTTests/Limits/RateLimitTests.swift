@@ -18,7 +18,7 @@ import Testing
         #expect(answer.error == text, "\(answer.text)")
     }
 
-    @Test("Requests beyond a limit are refused; other paths, other methods and the master key are not counted")
+    @Test("Rejects requests beyond a limit; other paths, other methods and the master key don't count")
     func paths() async throws {
         let options: JSONObject = [
             "rateLimit": [
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("A request counts as what it is and as what it says to be; no other path of the same thing slips past")
+    @Test("Counts a POST with _method under both methods, HEAD as GET, and path aliases as one path")
     func spellings() async throws {
         let options: JSONObject = [
             "rateLimit": [
@@ -65,8 +65,7 @@ import Testing
         }
     }
 
-    @Test(
-        "A read that an SDK sends as POST counts as GET; that of an unknown client, a write and a log-in count as POST")
+    @Test("Counts an SDK's read sent as POST as GET; unknown clients, writes and log-ins count as POST")
     func readsOfSDKs() async throws {
         let methods: JSONObject = ["requestMethods": ["POST"]]
         let options: JSONObject = [
@@ -98,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("This machine is exempt, and a client whose header says that it is this machine is not")
+    @Test("Exempts this machine, but not clients that send a loopback address in X-Forwarded-For")
     func writtenAddress() async throws {
         let limit = Self.limit("/classes/Limited", 1, ["includeInternalRequests": false])
         try await TestServer.run(["rateLimit": [limit], "trustProxy": true]) { server in
@@ -111,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("Uploads and deletions of files count; downloads do not")
+    @Test("Counts file uploads but not downloads")
     func files() async throws {
         let options: JSONObject = [
             "fileUpload": ["enableForPublic": true],
@@ -134,7 +133,7 @@ import Testing
         return ["requests": .array(Array(repeating: call, count: count))]
     }
 
-    @Test("Each element of a batch counts, and beyond the limit nothing of the batch runs")
+    @Test("Counts each element of a batch, and runs none of them if the batch exceeds the limit")
     func batches() async throws {
         try await TestServer.run(["rateLimit": [Self.limit("/classes/Batched", 3)]]) { server in
             #expect(try await server.send("POST", "/batch", Self.batch(2)).status == 200)
@@ -143,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("A limit counts for each user, each session or everybody; invented sessions gain nothing")
+    @Test("Counts per user, per session or globally; invented session tokens gain no extra requests")
     func zones() async throws {
         let options: JSONObject = [
             "rateLimit": [
@@ -175,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("Of parallel requests, exactly as many as the limit says are served")
+    @Test("Serves exactly the allowed number of parallel requests")
     func parallel() async throws {
         try await TestServer.run(["rateLimit": [Self.limit("/classes/Raced", 5)]]) { server in
             let served = try await withThrowingTaskGroup(of: Int.self) { group in

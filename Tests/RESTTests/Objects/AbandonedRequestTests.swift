@@ -6,7 +6,7 @@ import Testing
 
 /// Clients that disconnect before the response.
 @Suite struct AbandonedRequestTests {
-    @Test("A slow query of a client that went away is stopped on the server; a write of one is carried out")
+    @Test("Cancels a disconnected client's slow query in PostgreSQL but completes its write")
     func abandoned() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Song", ["plays": 1])
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("A client that goes away cannot fill the log with errors")
+    @Test("A disconnected client's canceled query logs no errors")
     func silence() async throws {
         try await TestServer.run(logger: UnwrittenLog.logger()) { server in
             _ = try await server.create("Song", ["plays": 1])

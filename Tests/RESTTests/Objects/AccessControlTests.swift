@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("An object without an ACL is everybody's")
+    @Test("Everyone can read and write an object without an ACL")
     func open() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Note", ["text": "x"])
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("A private object is its owner's and the master key's")
+    @Test("Only the owner and the master key can read and write a private object")
     func privateObject() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("A public object that one user writes is read by all")
+    @Test("Everyone can read a public object, but only the user in its ACL can write it")
     func readOnly() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("An ACL with readers alone leaves nobody to write, and an empty one is nobody's")
+    @Test("A read-only ACL allows no writes, and an empty ACL allows only the master key")
     func nobody() async throws {
         try await TestServer.run { server in
             let frozen = try await server.create("Note", ["text": "x", "ACL": ["*": ["read": true]]])
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("False flags are left out of an ACL, and an unresolved user is refused with 123")
+    @Test("Omits false flags from a stored ACL and rejects *unresolved with 123")
     func form() async throws {
         try await TestServer.run { server in
             let id = try await server.create(
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("A new ACL takes the place of the old one")
+    @Test("A new ACL replaces the old one")
     func replacement() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("An included object that the caller may not read is left out")
+    @Test("Omits included objects that the caller can't read")
     func includes() async throws {
         try await TestServer.run { server in
             let hidden = try await server.create("Note", ["text": "secret", "ACL": [:]], as: .master)

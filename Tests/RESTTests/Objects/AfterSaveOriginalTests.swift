@@ -42,7 +42,7 @@ import Testing
         try await TestServer.run(extensions: extensions) { try await body($0, notes) }
     }
 
-    @Test("Of savers that cross, each one's trigger is told the state that it changed", arguments: [false, true])
+    @Test("Concurrent saves each pass the state they changed as the original", arguments: [false, true])
     func crossing(hasBefore: Bool) async throws {
         try await Self.run(hasBefore: hasBefore) { server, notes in
             let id = try await server.create("Note", ["number": 0, "text": "a"])
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("It has neither passwords nor tokens, and of a user no more than the caller sees", arguments: [false, true])
+    @Test("The original of a user contains no passwords, tokens or internal fields", arguments: [false, true])
     func users(hasBefore: Bool) async throws {
         try await Self.run(hasBefore: hasBefore) { server, notes in
             let ann = try await server.signUp("ann")
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("A caller who may not change the object is refused as ever, and nothing is called", arguments: [false, true])
+    @Test("Updates of unwritable or missing objects return 101 and call no trigger", arguments: [false, true])
     func refused(hasBefore: Bool) async throws {
         try await Self.run(hasBefore: hasBefore) { server, notes in
             let id = try await server.create("Note", ["number": 0, "ACL": ["*": ["read": true]]])
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Of a new object, and of one that the same transaction makes, there is none")
+    @Test("New objects have no original; in a transaction, each update's original includes earlier updates")
     func new() async throws {
         try await Self.run(hasBefore: false) { server, notes in
             let calls: JSONValue = [

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct BracketedQueryTests {
-    @Test("A condition in brackets is the object that it describes")
+    @Test("Parses bracketed query parameters into nested conditions and rejects malformed ones with 400")
     func conditions() async throws {
         try await TestServer.run { server in
             for (name, city) in [("ann", "Bern"), ("ben", "Bonn"), ("cid", "Ulm")] {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("Brackets in place of a name or password open no account")
+    @Test("Rejects log-ins with brackets in the username or password parameter")
     func logIn() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim")

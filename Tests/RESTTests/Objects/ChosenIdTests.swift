@@ -9,7 +9,7 @@ import Testing
         (.date("2020-01-01T00:00:00.000Z"), "Date"),
     ]
 
-    @Test("An id that is no text is refused with 111, an empty one with 104, and nothing is made")
+    @Test("Rejects ids of other types with 111 and empty, null, 0 or false ids with 104, creating nothing")
     func otherTypes() async throws {
         try await TestServer.run(["allowCustomObjectId": true]) { server in
             _ = try await server.create("Song", ["objectId": "first"])

@@ -67,7 +67,7 @@ import Testing
                 name: "the pointer's user and a role", entry: ["pointerFields": ["owner"], "role:Staff": true],
                 operations: reading + changing, outcomes: [.hidden, .done, .done, .hidden, .hidden]),
             Grant(
-                name: "the pointer's user, all users",
+                name: "the pointer's user, with requiresAuthentication",
                 entry: ["pointerFields": ["owner"], "requiresAuthentication": true],
                 operations: reading + changing, outcomes: [.unauthenticated, .done, .hidden, .hidden, .hidden]),
             Grant(
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("Each operation lets in whom its entry names, and nobody else", arguments: operations)
+    @Test("Grants each operation exactly to the callers its permission entry names", arguments: operations)
     func matrix(operation: String) async throws {
         try await TestServer.run { server in
             let setting = try await Setting(server)
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("A refused creation or change leaves neither an object nor a field behind")
+    @Test("A denied create or update leaves no object, change or field behind")
     func nothingIsLeft() async throws {
         try await TestServer.run { server in
             let setting = try await Setting(server)

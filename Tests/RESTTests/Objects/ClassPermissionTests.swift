@@ -21,7 +21,7 @@ import Testing
         ).succeeded()
     }
 
-    @Test("An operation that nobody is allowed is 119 for clients and open to the master key")
+    @Test("An operation granted to nobody returns 119 to clients and works with the master key")
     func closed() async throws {
         try await TestServer.run { server in
             try await Self.makeClass(server, ["find": [:], "count": [:], "create": [:], "update": [:], "delete": [:]])
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("A caller who may not find learns that and nothing of the condition, however malformed it is")
+    @Test("Reports a missing find permission before any error in the condition")
     func permissionComesFirst() async throws {
         try await TestServer.run { server in
             try await Self.makeClass(server, ["find": [:], "count": [:]])
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("A caller who may not query a field is told that, whatever is malformed beside it")
+    @Test("Reports a condition on a protected field before malformed conditions")
     func protectedFieldsComeFirst() async throws {
         try await TestServer.run { server in
             try await Self.makeClass(server, ["protectedFields": ["*": ["secret"]]])
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("Detailed texts come back with enableSanitizedErrorResponse switched off")
+    @Test("Disabling enableSanitizedErrorResponse restores detailed permission errors")
     func detailedText() async throws {
         try await TestServer.run(["enableSanitizedErrorResponse": false]) { server in
             try await Self.makeClass(server, ["find": [:]])
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("requiresAuthentication lets every user in and answers others with 404 and 101")
+    @Test("requiresAuthentication allows every user and rejects anonymous callers with 404 and 101")
     func requiresAuthentication() async throws {
         try await TestServer.run { server in
             try await Self.makeClass(
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("Users and roles that are named may, others may not")
+    @Test("Allows the users and role members that a permission names, and nobody else")
     func named() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("A count of one id needs the permission to count, and a find of one id that to get")
+    @Test("Counting by objectId requires the count permission, and finding by objectId the get permission")
     func countsById() async throws {
         try await TestServer.run { server in
             try await Self.makeClass(server, ["find": [:], "get": [:]])
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("Pointer permissions show and open the rows that point to the caller, and no others")
+    @Test("Pointer permissions grant access only to objects that point to the caller")
     func pointerFields() async throws {
         try await TestServer.run { server in
             let rows: JSONValue = ["pointerFields": ["owner", "readers"]]
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test("New fields come only from whom addField names")
+    @Test("Without the addField permission, only the master key can add fields")
     func addField() async throws {
         try await TestServer.run { server in
             try await Self.makeClass(server, ["addField": [:]])
@@ -198,7 +198,7 @@ import Testing
     }
 
     @Test(
-        "A new field that the caller may not add counts before a wrong type, also where objects of some may get fields",
+        "Reports a denied new field before a wrong type, also if addField is a pointer permission",
         arguments: [[:], ["pointerFields": ["owner"]]] as [JSONValue])
     func wrongTypeBesideNewField(rule: JSONValue) async throws {
         try await TestServer.run { server in
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test("Protected fields are hidden from all to whom nothing else applies")
+    @Test("Protected fields differ for anonymous callers, users, owners and the master key")
     func protectedFields() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test("A condition or an order on a protected field is 119, also inside $or and by a path into it")
+    @Test("Rejects conditions and sorting on a protected field with 119, also in $or and by a path into it")
     func guessing() async throws {
         try await TestServer.run { server in
             try await Self.makeClass(server, ["protectedFields": ["*": ["secret"]]])
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test("A class that does not exist is not made by a client when that is switched off, nor a system class read")
+    @Test("With allowClientClassCreation off, clients can't create classes; they can't read internal ones")
     func classCreation() async throws {
         try await TestServer.run(["allowClientClassCreation": false]) { server in
             let created = try await server.send("POST", "/classes/Fresh", ["a": 1])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct ConcurrencyTests {
-    @Test("Thirty-two increments at once lose nothing, and each answers with a value of its own")
+    @Test("Applies 32 concurrent increments, and each returns a distinct value")
     func increments() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Counter", ["n": 0])
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("Sixteen AddUnique of one value at once give one element, sixteen of different values all")
+    @Test("Concurrent AddUnique operations store an equal value once and different values all")
     func unique() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Bag", ["same": [], "different": []])
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("Writers who bring the same new field at once all succeed")
+    @Test("Concurrent writes that add the same new field all succeed")
     func newField() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["name": "x"])
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Writers who bring the same new class at once all succeed")
+    @Test("Concurrent creates in the same new class all succeed")
     func newClass() async throws {
         try await TestServer.run { server in
             let answers = try await concurrently(8) { index in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("Of writers who give one new field different types, one type wins and the others are 111")
+    @Test("If concurrent writes give a new field two types, one type wins and the others get 111")
     func contradiction() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["name": "x"])
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("An object that is deleted by many at once is deleted once")
+    @Test("Of concurrent deletes of one object, one succeeds and the others get 101")
     func deletion() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Song", ["name": "x"])
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("A relation to which many add the same object at once holds it once")
+    @Test("Concurrently adding one object to a relation stores it once")
     func relation() async throws {
         try await TestServer.run { server in
             let song = try await server.create("Song", ["name": "x"])

@@ -4,7 +4,7 @@ import Testing
 
 /// Creation dates of consecutively created objects.
 @Suite struct CreationOrderTests {
-    @Test("Objects that are made one after the other are in the order of their dates, whole milliseconds as they are")
+    @Test("Objects created one after another sort by createdAt in creation order")
     func order() async throws {
         try await TestServer.run { server in
             var made: [String] = []

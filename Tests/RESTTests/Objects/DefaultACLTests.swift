@@ -17,7 +17,7 @@ import Testing
             ["fields": ["text": ["type": "String"]], "classLevelPermissions": .object(permissions)], as: .master)
     }
 
-    @Test("An object without an ACL gets the class's, and the answer says so; an update never does")
+    @Test("Creating without an ACL applies and returns the class's default; updates don't change it")
     func creation() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("A class's ACL of no form is 107")
+    @Test("Rejects malformed default ACLs with 107")
     func forms() async throws {
         try await TestServer.run { server in
             let wrong: [JSONValue] = [
@@ -100,7 +100,7 @@ import Testing
         (["NULL": ["read": true]], ["NULL": ["read": true]]), (["": ["read": true]], ["": ["read": true]]),
     ]
 
-    @Test("An ACL of any form is kept as what it grants, on creation and on a change")
+    @Test("Accepts any JSON as an object's ACL and stores only valid grants, on create and update")
     func objectForms() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["text": "the class exists"])

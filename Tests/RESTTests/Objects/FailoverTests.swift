@@ -5,7 +5,7 @@ import Testing
 
 /// Switchover and failover to a real standby.
 @Suite(.serialized) struct FailoverTests {
-    @Test("After a switchover that leaves connections open, all writes go on where they are taken")
+    @Test("After a switchover with open connections, all writes reach the new primary")
     func switchover() async throws {
         try await ReplicatedCluster.run { cluster in
             try await TestServer.run(on: cluster.writableURI) { server in
@@ -41,7 +41,7 @@ import Testing
         func raise() { state.withLock { $0 = true } }
     }
 
-    @Test("A read that a replica stops, since what it reads goes there, is answered by the primary")
+    @Test("The primary answers reads that a replica cancels because of a replay conflict")
     func stoppedReads() async throws {
         try await ReplicatedCluster.run { cluster in
             try await TestServer.execute("ALTER SYSTEM SET max_standby_streaming_delay = 0", on: cluster.replicaURI)

@@ -27,7 +27,7 @@ import Testing
         return extensions
     }
 
-    @Test("All included objects are there where a trigger asks for them in another way, with the permission to get")
+    @Test("Includes more than 100 objects through a beforeFind trigger with only the get permission")
     func includes() async throws {
         try await TestServer.run(extensions: Self.banning("Artist")) { server in
             let calls = (0..<120).map { index -> JSONValue in
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("Included objects in lists and in one another pass their trigger, however many paths a find includes")
+    @Test("Applies a beforeFind trigger to nested and listed includes, even with 900 include paths")
     func manyPaths() async throws {
         try await TestServer.run(extensions: Self.banning("Artist")) { server in
             let one = try await server.create("Artist", ["plays": 1])
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "A list beside a query inside of a query is joined with it, whichever was written first, with a trigger as without",
+        "Combines $in with $inQuery and $nin with $notInQuery in either order, with or without a trigger",
         arguments: ["Artist", "Other"] as [Name])
     func lists(triggered: Name) async throws {
         try await TestServer.run(extensions: Self.banning(triggered)) { server in
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("A query has a hundred queries inside at most, also where each is a find with a trigger")
+    @Test("Limits a query to 100 subqueries, even if each runs a trigger")
     func manySubqueries() async throws {
         try await TestServer.run(extensions: Self.banning("Artist")) { server in
             let artist = try await server.create("Artist", ["plays": 1])
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("A relation of an object that is out of sight is empty, and the other conditions hold")
+    @Test("$relatedTo matches nothing if the owner is hidden, and the other conditions still apply")
     func relations() async throws {
         try await TestServer.run { server in
             let song = try await server.create("Song", ["plays": 44])
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("What may be counted is counted, beside objects as alone, whatever may be found")
+    @Test("Counts follow the count permission, alone or with results, whatever the find permission")
     func counts() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

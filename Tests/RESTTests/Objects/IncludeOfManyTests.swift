@@ -27,7 +27,7 @@ import Testing
             """)
     }
 
-    @Test("Every object stands in every place where it is pointed to; what is missing is left out")
+    @Test("Includes an object everywhere it is referenced and omits missing objects")
     func everyPlace() async throws {
         try await TestServer.run { server in
             try await Self.fill(server)
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("What a level did not find is not found by the next one either")
+    @Test("Includes the nested objects of one path although another path has missing objects")
     func missing() async throws {
         try await TestServer.run { server in
             try await Self.fill(server)

@@ -19,7 +19,7 @@ import Testing
         return (song, fans, ["$relatedTo": ["object": .pointer("Song", song), "key": "fans"]])
     }
 
-    @Test("A class whose rows have no objectId is related to nothing")
+    @Test("Relation and subquery conditions match nothing in a class whose rows have no objectId")
     func classesWithoutIds() async throws {
         try await TestServer.run { server in
             let (_, _, related) = try await Self.makeFans(server)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("A $match after another stage asks the documents for relations, and the classes for inner queries")
+    @Test("A $match after another stage supports $relatedTo, $inQuery and $select")
     func documents() async throws {
         try await TestServer.run { server in
             let (song, _, related) = try await Self.makeFans(server)

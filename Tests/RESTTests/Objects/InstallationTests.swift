@@ -43,22 +43,23 @@ import Testing
         .init("a token alone", "", "POST", "", ["deviceType": "ios", "deviceToken": "T"], 201, "+:-/T"),
         .init(
             "both", "", "POST", "", ["deviceType": "ios", "installationId": "i1", "deviceToken": "t"], 201, "+:i1/t"),
-        .init("nothing", "", "POST", "", ["deviceType": "ios"], 135, ""),
+        .init("neither an id nor a token", "", "POST", "", ["deviceType": "ios"], 135, ""),
         .init("no type", "", "POST", "", ["installationId": "i1"], 135, ""),
         .init(
-            "the id of the header, which is not written", "", "POST", "", ["deviceType": "ios"], 201, "+:-/-",
+            "the header's id, which isn't stored", "", "POST", "", ["deviceType": "ios"], 201, "+:-/-",
             headers: own),
         .init(
-            "the id of the header counts for clients only", "", "POST", "", ["deviceType": "ios"], 135, "",
+            "the header's id is ignored with the master key", "", "POST", "", ["deviceType": "ios"], 135, "",
             headers: own, isMaster: true),
         .init(
-            "an id that is no text", "a:i1/t1", "POST", "", ["deviceType": "ios", "installationId": ["$ne": .null]],
+            "an id that isn't a string", "a:i1/t1", "POST", "",
+            ["deviceType": "ios", "installationId": ["$ne": .null]],
             111, "a:i1/t1"),
         .init(
-            "a token that is no text", "a:i1/t1", "POST", "",
+            "a token that isn't a string", "a:i1/t1", "POST", "",
             ["deviceType": "ios", "installationId": "i2", "deviceToken": ["$ne": .null]], 111, "a:i1/t1"),
         .init(
-            "an app that is no text", "a:i1/t1", "POST", "",
+            "an appIdentifier that isn't a string", "a:i1/t1", "POST", "",
             ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1", "appIdentifier": ["$ne": .null]], 111,
             "a:i1/t1"),
         // Rows found by installation id
@@ -66,21 +67,22 @@ import Testing
         .init(
             "a known id without a type", "a:i1/-", "POST", "", ["installationId": "i1", "deviceToken": "t"], 200,
             "a:i1/t"),
-        .init("a known id of the header", "a:i1/-", "POST", "", ["deviceToken": "t"], 200, "a:i1/t", headers: own),
+        .init("a known id in the header", "a:i1/-", "POST", "", ["deviceToken": "t"], 200, "a:i1/t", headers: own),
         .init(
             "a known id with a new token", "a:i1/t1", "POST", "", ["installationId": "i1", "deviceToken": "t2"], 200,
             "a:i1/t2"),
         .init(
-            "a known id takes the token of others", "a:i1/t1 b:i2/t2 c:i3/t2", "POST", "",
+            "a known id takes over the token of other rows", "a:i1/t1 b:i2/t2 c:i3/t2", "POST", "",
             ["installationId": "i1", "deviceToken": "t2"], 200, "a:i1/t2"),
         .init(
-            "a known id of the header takes no token away", "a:i1/t1 b:i2/t2", "POST", "", ["deviceToken": "t2"], 200,
+            "a known id in the header leaves the token of other rows", "a:i1/t1 b:i2/t2", "POST", "",
+            ["deviceToken": "t2"], 200,
             "a:i1/t2 b:i2/t2", headers: own),
         .init(
-            "a known id takes the token of others of the same app", "a:i1/t1/x b:i2/t2/x c:i3/t2/y", "POST", "",
+            "a known id takes over the token within its app", "a:i1/t1/x b:i2/t2/x c:i3/t2/y", "POST", "",
             ["installationId": "i1", "deviceToken": "t2", "appIdentifier": "x"], 200, "a:i1/t2 c:i3/t2"),
         .init(
-            "a row with the token alone takes the place of the known id", "a:i1/t1 b:-/t2", "POST", "",
+            "a row with only the token replaces that of the known id", "a:i1/t1 b:-/t2", "POST", "",
             ["installationId": "i1", "deviceToken": "t2"], 200, "b:i1/t2"),
         // Rows found by token
         .init("a known token alone", "a:-/t1", "POST", "", ["deviceType": "ios", "deviceToken": "t1"], 200, "a:-/t1"),
@@ -95,52 +97,52 @@ import Testing
             "a token moves to a new id", "a:i1/t1", "POST", "",
             ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1"], 201, "+:i2/t1"),
         .init(
-            "a token of several moves to a new id", "a:i1/t1 b:i3/t1", "POST", "",
+            "a token of several rows moves to a new id", "a:i1/t1 b:i3/t1", "POST", "",
             ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1"], 201, "+:i2/t1"),
         .init(
             "a token moves within its app", "a:i1/t1/x b:i3/t1/y", "POST", "",
             ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1", "appIdentifier": "y"], 201,
             "+:i2/t1 a:i1/t1"),
         .init(
-            "a token of several without an id", "a:i1/t1 b:i2/t1", "POST", "",
+            "a token of several rows without an id", "a:i1/t1 b:i2/t1", "POST", "",
             ["deviceType": "ios", "deviceToken": "t1"], 132, "a:i1/t1 b:i2/t1"),
         .init(
-            "a token of several with the id of the header", "a:i2/t1 b:i3/t1", "POST", "",
+            "a token of several rows with an id in the header", "a:i2/t1 b:i3/t1", "POST", "",
             ["deviceType": "ios", "deviceToken": "t1"],
             132, "a:i2/t1 b:i3/t1", headers: own),
         // Updates
-        .init("a change of something else", "a:i1/t1", "PUT", "/a", ["badge": 3], 200, "a:i1/t1"),
+        .init("an update of another field", "a:i1/t1", "PUT", "/a", ["badge": 3], 200, "a:i1/t1"),
         .init("a new token", "a:i1/t1", "PUT", "/a", ["deviceToken": "t2"], 200, "a:i1/t2"),
         .init(
-            "a new token, which another has", "a:i1/t1 b:i2/t2", "PUT", "/a", ["deviceToken": "t2"], 200,
+            "another row's token", "a:i1/t1 b:i2/t2", "PUT", "/a", ["deviceToken": "t2"], 200,
             "a:i1/t2 b:i2/t2"),
         .init(
-            "a new token with the id, which another has", "a:i1/t1 b:i2/t2", "PUT", "/a",
+            "another row's token with the installation id", "a:i1/t1 b:i2/t2", "PUT", "/a",
             ["deviceToken": "t2", "installationId": "i1"], 200, "a:i1/t2"),
         .init(
-            "a new token with the object's id, which another has", "a:i1/t1 b:i2/t2", "PUT", "/a",
+            "another row's token with the objectId", "a:i1/t1 b:i2/t2", "PUT", "/a",
             ["deviceToken": "t2", "objectId": "a"], 200, "a:i1/t2"),
         .init("a new token without any id", "a:-/t1", "PUT", "/a", ["deviceToken": "t2"], 136, "a:-/t1"),
         .init("a first id", "a:-/t1", "PUT", "/a", ["installationId": "i1"], 200, "a:i1/t1"),
         .init("another id", "a:i1/t1", "PUT", "/a", ["installationId": "i2"], 136, "a:i1/t1"),
-        .init("the same id in other letters", "a:i1/t1", "PUT", "/a", ["installationId": "I1"], 200, "a:i1/t1"),
+        .init("the same id in upper case", "a:i1/t1", "PUT", "/a", ["installationId": "I1"], 200, "a:i1/t1"),
         .init("another type", "a:i1/t1", "PUT", "/a", ["deviceType": "android"], 136, "a:i1/t1"),
         .init("the same type", "a:i1/t1", "PUT", "/a", ["deviceType": "ios"], 200, "a:i1/t1"),
-        .init("no token any more", "a:i1/t1", "PUT", "/a", ["deviceToken": ["__op": "Delete"]], 200, "a:i1/-"),
-        .init("a row that is not there", "a:i1/t1", "PUT", "/b", ["deviceToken": "t2"], 101, "a:i1/t1"),
-        .init("a row that is not there, something else", "a:i1/t1", "PUT", "/b", ["badge": 1], 101, "a:i1/t1"),
+        .init("a deleted token", "a:i1/t1", "PUT", "/a", ["deviceToken": ["__op": "Delete"]], 200, "a:i1/-"),
+        .init("a token for a missing row", "a:i1/t1", "PUT", "/b", ["deviceToken": "t2"], 101, "a:i1/t1"),
+        .init("another field of a missing row", "a:i1/t1", "PUT", "/b", ["badge": 1], 101, "a:i1/t1"),
         .init(
             "the only row with its own token", "a:-/t1", "PUT", "/a", ["deviceToken": "t1", "badge": 1], 200, "a:-/t1"),
         // A rejected request must not delete rows.
         .init(
-            "a value of another type", "a:i1/t1 b:-/t2", "POST", "",
+            "a badge of the wrong type", "a:i1/t1 b:-/t2", "POST", "",
             ["installationId": "i1", "deviceToken": "t2", "badge": "many"], 111, "a:i1/t1 b:-/t2"),
         .init(
             "a bad ACL", "a:i1/t1 b:-/t2", "POST", "",
             ["installationId": "i1", "deviceToken": "t2", "ACL": ["*unresolved": ["read": true]]], 123, "a:i1/t1 b:-/t2"
         ),
         .init(
-            "a bad ACL of a new row", "a:i1/t1", "POST", "",
+            "a bad ACL for a new row", "a:i1/t1", "POST", "",
             ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1", "ACL": ["*unresolved": ["read": true]]],
             123, "a:i1/t1"),
     ]
@@ -188,14 +190,14 @@ import Testing
         #expect(try await left(server) == scenario.left, "\(scenario.name)")
     }
 
-    @Test("A write finds the row of its device, and other rows of the device go")
+    @Test("A write finds its device's row and removes the device's other rows")
     func deduplication() async throws {
         try await TestServer.run { server in
             for scenario in Self.scenarios { try await Self.check(scenario, server) }
         }
     }
 
-    @Test("A device that is known already learns which row stands for it; up to preset 8 when that was changed alone")
+    @Test("Registering a known device again returns its objectId and createdAt, but not up to preset 8")
     func knownDevice() async throws {
         for preset in [8, 9] {
             try await TestServer.run(["preset": .number(Double(preset))]) { server in
@@ -210,7 +212,7 @@ import Testing
         }
     }
 
-    @Test("A token of 64 letters is kept in lower case, a shorter one as it is")
+    @Test("Stores 64-letter device tokens in lower case and shorter ones unchanged")
     func lowercase() async throws {
         try await TestServer.run { server in
             let long = String(repeating: "AB", count: 32)
@@ -223,7 +225,7 @@ import Testing
         }
     }
 
-    @Test("Clients read, make and change installations by id, but neither list nor delete them")
+    @Test("Clients can create installations and get or update them by id, but not find or delete them")
     func access() async throws {
         try await TestServer.run { server in
             let id = try await server.send("POST", "/installations", ["deviceType": "ios", "installationId": "i"])
@@ -245,7 +247,7 @@ import Testing
         }
     }
 
-    @Test("Devices that register at once get one row each")
+    @Test("Concurrent registrations create one row per device")
     func concurrency() async throws {
         try await TestServer.run { server in
             _ = try await concurrently(12) { number in
@@ -273,7 +275,9 @@ import Testing
         ),
     ]
 
-    @Test("The deployment decides whether rows that lose are removed, and which of two rows stays", arguments: 0..<4)
+    @Test(
+        "The duplicateDeviceToken options decide whether duplicates are removed and which row is kept", arguments: 0..<4
+    )
     func options(choice: Int) async throws {
         let (options, moved, merged) = Self.choices[choice]
         try await TestServer.run(["installation": .object(options)]) { server in
@@ -291,7 +295,7 @@ import Testing
         }
     }
 
-    @Test("With the caller's rights enforced, nobody takes a row away that only another user writes")
+    @Test("duplicateDeviceTokenActionEnforceAuth keeps rows that the caller can't write")
     func enforcement() async throws {
         try await TestServer.run(["installation": ["duplicateDeviceTokenActionEnforceAuth": true]]) { server in
             let body: JSONObject = ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1"]

@@ -26,7 +26,7 @@ import Testing
         try await TestServer.run(extensions: extensions) { try await body($0, notes) }
     }
 
-    @Test("A dotted key of a new object stands beside the default of its field")
+    @Test("A dotted key of a new object is merged with the field's default")
     func defaults() async throws {
         try await TestServer.run { server in
             let fields: JSONValue = ["info": ["type": "Object", "defaultValue": ["x": 1]]]
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("A place of a new object's list makes a list, which later writes add to")
+    @Test("A dotted index of a new object creates a list that later operations extend")
     func lists() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Song", ["list.0": "a"])
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("Code and clients are told lists as lists, with the changed element in its place")
+    @Test("Triggers and reads get the whole list with the changed element in place")
     func told() async throws {
         try await Self.noting { server, notes in
             let id = try await server.create(
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("Nobody stores a session token where others read it")
+    @Test("Never returns a sessionToken value that a user wrote")
     func tokens() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim", ["sessionToken": "mine"])
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("No value is deeper than a body may be, whatever paths its parts came by")
+    @Test("Rejects a dotted write that would nest a value too deeply")
     func depth() async throws {
         try await TestServer.run { server in
             func nested(_ depth: Int) -> JSONValue { (0..<depth).reduce(1) { inner, _ in ["a": inner] } }
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("What another server nested too deep for this one is an error for triggers, and no empty object")
+    @Test("Rejects an update with 116 if the stored object is too deep to pass to its trigger")
     func deeperThanRead() async throws {
         try await Self.noting { server, notes in
             let id = try await server.create("Song", ["info": ["a": 1], "title": "A"])

@@ -8,7 +8,7 @@ import Testing
 
     private static func text(_ size: Int) -> JSONValue { .string(String(repeating: "x", count: size)) }
 
-    @Test("A larger object is refused with 116, by whatever clients make it so, and nothing is written")
+    @Test("Rejects creates and updates beyond maxObjectSize with 116 and writes nothing")
     func refused() async throws {
         try await TestServer.run(Self.options) { server in
             let created = try await server.send("POST", "/classes/Song", ["t": Self.text(Self.limit)])
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("Small changes add up to the limit, and no further")
+    @Test("Repeated additions to a list succeed only up to maxObjectSize")
     func growth() async throws {
         try await TestServer.run(Self.options) { server in
             let id = try await server.create("Song", ["list": []])
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("Increments of ever new keys of an object add up to the limit")
+    @Test("Increments that add new keys count toward maxObjectSize")
     func increments() async throws {
         try await TestServer.run(Self.options) { server in
             let id = try await server.create("Song", ["object": ["a": 1], "t": Self.text(Self.limit - 600)])
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("The master key stores larger ones, of which clients change small values, and which they make smaller")
+    @Test("The master key can exceed maxObjectSize; clients can still change or shrink small fields")
     func master() async throws {
         try await TestServer.run(Self.options) { server in
             let id = try await server.create("Song", ["t": Self.text(3 * Self.limit), "n": 0], as: .master)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("A limit of more bytes than PostgreSQL has in a value is taken as one")
+    @Test("Accepts a maxObjectSize above PostgreSQL's own limit")
     func unlimited() async throws {
         try await TestServer.run(["maxObjectSize": "4gb"]) { server in
             let id = try await server.create("Song", ["list": []])
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("Numbers weigh what PostgreSQL writes of them, all of whose digits it does")
+    @Test("Counts every digit that PostgreSQL writes for a number with a large exponent")
     func exponents() async throws {
         try await TestServer.run(Self.options) { server in
             for number in [1e308, -1e308, Double.leastNonzeroMagnitude] {

@@ -14,7 +14,7 @@ import Testing
         (["$or": [["_wperm": "u2"], ["_rperm": ["$exists": false]]]], ["shared", "open"]),
     ]
 
-    @Test("The master key finds objects by who may read and write them")
+    @Test("The master key can query objects by _rperm and _wperm; clients can't")
     func conditions() async throws {
         try await TestServer.run { server in
             let user: JSONValue = ["read": true, "write": true]

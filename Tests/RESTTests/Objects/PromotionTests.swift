@@ -63,8 +63,7 @@ import Testing
         return best.number
     }
 
-    @Test(
-        "A standby takes over under load: no acknowledged save is lost, and the old primary gets none when it is back")
+    @Test("A failover under load loses no acknowledged save, and the revived old primary gets no writes")
     func failover() async throws {
         try await ReplicatedCluster.run(replicas: 2) { cluster in
             let uri = cluster.writableURI

@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("The sets that apply to a caller hide what is in all of them, on every way of reading")
+    @Test("Every kind of read hides the fields that all protected-field sets of the caller contain")
     func reading() async throws {
         try await TestServer.run { server in
             let setting = try await Setting(server)
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("A caller who may not see a field finds, counts, sorts and selects nothing by it, and one who may does")
+    @Test("Only callers who can see a field can filter, count, sort or select by it")
     func asking() async throws {
         try await TestServer.run { server in
             let setting = try await Setting(server)
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(
-        "An answer to a save carries what it made of a protected field, unless the deployment says otherwise",
+        "Save responses show hidden protected fields only with protectedFieldsSaveResponseExempt",
         arguments: [true, false])
     func saving(isExempt: Bool) async throws {
         try await TestServer.run(["protectedFieldsSaveResponseExempt": .bool(isExempt)]) { server in
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("Users see their own protected fields, unless the deployment says otherwise", arguments: [true, false])
+    @Test("Users see their own protected fields only with protectedFieldsOwnerExempt", arguments: [true, false])
     func ownRecord(isExempt: Bool) async throws {
         let options: JSONObject = [
             "protectedFieldsOwnerExempt": .bool(isExempt), "protectedFields": ["_User": ["*": ["phone"]]],

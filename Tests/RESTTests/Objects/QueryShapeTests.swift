@@ -8,7 +8,7 @@ import Testing
         answer.results.compactMap { $0["name"]?.stringValue }.sorted().joined(separator: " ")
     }
 
-    @Test("What stands beside a pointer in a condition counts as well as the pointer")
+    @Test("Operators inside a pointer condition apply in addition to the pointer")
     func besidePointers() async throws {
         try await TestServer.run { server in
             let (ann, ben) = try await (server.create("Author", ["n": "a"]), server.create("Author", ["n": "b"]))
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("The values of another query can be parts of pointers, dates, places and files")
+    @Test("$select and $dontSelect accept keys that are parts of pointers and geo points")
     func partsOfValues() async throws {
         try await TestServer.run { server in
             let (red, blue) = try await (
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("Keys without a name are the id, the dates and the ACL")
+    @Test("Empty keys return only the id, the dates and the ACL")
     func noKeys() async throws {
         try await TestServer.run { server in
             let acl: JSONValue = ["*": ["read": true]]
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("Including everything keeps the objects that dotted keys and other includes lead to")
+    @Test("includeAll keeps nested keys and includes, but a star in include overrides other paths")
     func includeAll() async throws {
         try await TestServer.run { server in
             let bazoo = try await server.create("Bazoo", ["some": "thing", "other": "o"])
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("A key of an included object limits it, though the object as a whole is named as well")
+    @Test("A dotted key limits an included object even if keys also names the whole object")
     func keyOfIncluded() async throws {
         try await TestServer.run { server in
             let author = try await server.create("Author", ["firstName": "Ann", "lastName": "Ott"])
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("A box is the same whichever of its opposite corners comes first")
+    @Test("$box accepts opposite corners in any order")
     func boxes() async throws {
         try await TestServer.run { server in
             func point(_ latitude: Double, _ longitude: Double) -> JSONValue {
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test("Nothing is related to an object that was never saved")
+    @Test("$relatedTo matches nothing for an unsaved object and is rejected with 102 if malformed")
     func unsavedOwner() async throws {
         try await TestServer.run { server in
             let song = try await server.create("Song", ["name": "a"])
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("A pattern may end a quotation that it never began")
+    @Test("$regex accepts \\E without \\Q, and \\Q without \\E")
     func quotationEnds() async throws {
         try await TestServer.run { server in
             for name in ["abc", "aEc"] { _ = try await server.create("Word", ["name": .string(name)]) }
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test("A query inside a query needs a where up to preset 8", arguments: [7, 8, 9])
+    @Test("$inQuery and $notInQuery require a where up to preset 8", arguments: [7, 8, 9])
     func innerConditions(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             let song = try await server.create("Song", ["name": "a"])
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test("Nobody learns the ids that providers gave to users by sorting by them")
+    @Test("Rejects sorting users by their authData, even with the master key")
     func providerOrder() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim", ["authData": ["anonymous": ["id": "a"]]])
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test("A pointer's id may be a number, which is taken for its digits")
+    @Test("Converts a numeric objectId in a pointer to a string")
     func numberedPointers() async throws {
         try await TestServer.run(["allowCustomObjectId": true]) { server in
             _ = try await server.create("Song", ["objectId": "5", "name": "five"])

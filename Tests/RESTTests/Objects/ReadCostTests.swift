@@ -32,7 +32,7 @@ import Testing
         return times.sorted()[30]
     }
 
-    @Test("Finds of many megabytes at once are all answered, and gets beside them hardly wait")
+    @Test("Concurrent finds of many megabytes all succeed without delaying gets much")
     func largeFinds() async throws {
         try await TestServer.run { server in
             let id = try await Self.fill(server, rows: 3000, bytes: 2048)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("A batch of finds of many megabytes gives each of them")
+    @Test("A batch of finds of many megabytes returns all results")
     func largeBatch() async throws {
         try await TestServer.run { server in
             _ = try await Self.fill(server, rows: 1000, bytes: 4096)
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Gets hardly wait beside orders without an index, deep skips and long lists of clients that leave")
+    @Test("Unindexed sorts, deep skips and long lists of disconnecting clients don't delay gets much")
     func slowFinds() async throws {
         try await TestServer.run { server in
             let id = try await Self.fill(server, rows: 60_000, bytes: 64)

@@ -45,7 +45,7 @@ import Testing
         return post
     }
 
-    @Test("Reads go to the replica where they ask for it, and nothing else does")
+    @Test("Only reads with a secondary or nearest readPreference go to the replica")
     func places() async throws {
         try await Self.withLaggingReplica { server, _, post, _ in
             for preference in [.null, "", "PRIMARY", "PRIMARY_PREFERRED", "primary"] as [JSONValue] {
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("What is included is read where the objects are, unless it has a preference of its own")
+    @Test("Included objects follow readPreference unless includeReadPreference is set")
     func includes() async throws {
         try await Self.withLaggingReplica { server, _, post, _ in
             let cases: [(JSONObject, title: JSONValue, name: JSONValue)] = [
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("Rights, users and what the replica does not know yet are read on the primary")
+    @Test("Reads users, sessions, and classes or fields that the replica lacks from the primary")
     func primary() async throws {
         try await Self.withLaggingReplica { server, _, post, token in
             let user = try await server.find("_User", ["readPreference": "SECONDARY"], as: .session(token))
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("Preferences that do not exist are refused with 102")
+    @Test("Rejects unknown read preferences with 102")
     func refusals() async throws {
         try await Self.withLaggingReplica { server, _, post, _ in
             var answers: [TestAnswer] = []
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("Without its replica a server serves all reads but those that want nothing else")
+    @Test("While the replica is down, only reads with the preference SECONDARY fail")
     func lostReplica() async throws {
         try await Self.withLaggingReplica { server, cluster, _, _ in
             try await cluster.stopReplica()
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("Whoever saved something finds it with every preference, however far a replica is behind")
+    @Test("A session sees its own writes with the preference SECONDARY while the replica lags")
     func ownWrites() async throws {
         try await ReplicatedCluster.run { cluster in
             try await cluster.delayReplica(milliseconds: 2000)
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test("A replica that is further behind than it may be counts as out of reach")
+    @Test("Treats a replica beyond maxReplicaLag as unavailable")
     func lag() async throws {
         try await ReplicatedCluster.run { cluster in
             let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI), "maxReplicaLag": 1000]
@@ -214,9 +214,7 @@ import Testing
         }
     }
 
-    @Test(
-        "A replica that is behind, or cut off, makes the server degraded and says by how much; without writes it is not behind"
-    )
+    @Test("A lagging or cut-off replica makes the server degraded and reports its lag; an idle one doesn't")
     func degraded() async throws {
         try await ReplicatedCluster.run { cluster in
             let port = try await FreePort.find()
@@ -266,7 +264,7 @@ import Testing
         }
     }
 
-    @Test("Reads are shared out among replicas, and go on when one of them is gone")
+    @Test("Distributes reads among replicas and keeps serving them when one stops")
     func severalReplicas() async throws {
         try await ReplicatedCluster.run(replicas: 2) { cluster in
             let options: JSONObject = ["readReplicaURIs": .array(cluster.replicaURIs.map { .string($0) })]
@@ -303,7 +301,7 @@ import Testing
         try await Task.sleep(for: .seconds(6))
     }
 
-    @Test("A replica that is frozen keeps no read from another, nor from the primary where it may go there")
+    @Test("A frozen replica delays no read that another replica or the primary can serve")
     func frozenReplica() async throws {
         try await ReplicatedCluster.run(replicas: 2) { cluster in
             let options: JSONObject = [
@@ -323,7 +321,7 @@ import Testing
         }
     }
 
-    @Test("However far behind replicas may be, no read that may go to the primary waits for one that does not answer")
+    @Test("Without maxReplicaLag, reads that may use the primary don't wait for a frozen replica")
     func silentReplica() async throws {
         try await ReplicatedCluster.run { cluster in
             let port = try await FreePort.find()
@@ -340,7 +338,7 @@ import Testing
         }
     }
 
-    @Test("A replica that does not answer for a minute is left out for that long")
+    @Test("Most reads don't wait for a replica that stays frozen")
     func staysSilent() async throws {
         try await ReplicatedCluster.run { cluster in
             let port = try await FreePort.find()
@@ -368,7 +366,7 @@ import Testing
         }
     }
 
-    @Test("A read that replicas refuse to connect for goes on to the primary at once")
+    @Test("Reads go to the primary without delay if the replicas refuse connections")
     func refusingReplicas() async throws {
         try await ReplicatedCluster.run(replicas: 2) { cluster in
             let options: JSONObject = ["readReplicaURIs": .array(cluster.replicaURIs.map { .string($0) })]
@@ -391,7 +389,7 @@ import Testing
         }
     }
 
-    @Test("A replica that was promoted and goes its own way is not read from")
+    @Test("Doesn't read from a replica that was promoted and has diverged")
     func divergedReplica() async throws {
         try await ReplicatedCluster.run { cluster in
             let options: JSONObject = ["readReplicaURI": .string(cluster.replicaURI), "maxReplicaLag": 5000]
@@ -412,7 +410,7 @@ import Testing
         }
     }
 
-    @Test("A server that only reads starts on a standby, answers finds, and refuses writes with 119")
+    @Test("A read-only server starts on a standby, answers reads and rejects writes with 119")
     func readOnly() async throws {
         try await ReplicatedCluster.run { cluster in
             try await TestServer.run(on: cluster.primaryURI, ["filesAdapter": "postgres"]) { primary in

@@ -5,7 +5,7 @@ import Testing
 /// Requests for which parse-server on PostgreSQL returns wrong results, loses data or fails.
 @Suite("Answers that parse-server gets wrong on PostgreSQL")
 struct ReferenceDefectAnswerTests {
-    @Test("Counts are exact, for every class and every caller, also with a limit of 0")
+    @Test("Counts are exact for custom and system classes, also with a limit of 0")
     func counts() async throws {
         try await TestServer.run { server in
             for number in 0..<7 { _ = try await server.create("Song", ["n": .number(Double(number))]) }
@@ -31,7 +31,7 @@ struct ReferenceDefectAnswerTests {
         }
     }
 
-    @Test("A value that must be unique is refused with 137 when an update brings it")
+    @Test("Rejects an update that violates a unique index with 137")
     func duplicateUpdate() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["code": "x"])
@@ -45,7 +45,7 @@ struct ReferenceDefectAnswerTests {
         }
     }
 
-    @Test("An objectId in the body of an update renames nothing")
+    @Test("Ignores an objectId in the body of an update")
     func renaming() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Song", ["n": 1])
@@ -57,7 +57,7 @@ struct ReferenceDefectAnswerTests {
         }
     }
 
-    @Test("Unlinking one provider keeps the login data of the others, and data without an id are not served")
+    @Test("Unlinking one provider keeps the authData of the others, and null data isn't returned")
     func unlinking() async throws {
         try await TestServer.run { server in
             let body: JSONValue = ["authData": ["anonymous": ["id": "11111111-2222-4333-8444-555555555555"]]]
@@ -77,7 +77,7 @@ struct ReferenceDefectAnswerTests {
         }
     }
 
-    @Test("A trigger that is changed again and again stands once")
+    @Test("Updating a hook repeatedly leaves a single hook")
     func hooks() async throws {
         try await TestServer.run { server in
             let hook: JSONValue = ["functionName": "sing", "url": "https://a.example/1"]
@@ -92,7 +92,7 @@ struct ReferenceDefectAnswerTests {
         }
     }
 
-    @Test("A list among the parameters of the configuration takes Add, AddUnique and Remove")
+    @Test("Config parameters support Add, AddUnique and Remove on lists")
     func configurationLists() async throws {
         try await TestServer.run { server in
             let steps: [(JSONValue, JSONValue)] = [
@@ -109,7 +109,7 @@ struct ReferenceDefectAnswerTests {
         }
     }
 
-    @Test("A pointer inside of an object is stored, found and given back as a pointer")
+    @Test("A pointer inside an object is stored, found and returned as a pointer")
     func nestedPointer() async throws {
         try await TestServer.run { server in
             let artist = try await server.create("Artist", ["name": "Nina"])
@@ -125,7 +125,7 @@ struct ReferenceDefectAnswerTests {
         }
     }
 
-    @Test("A session of old form is exchanged, and users whose rows have no permissions are everybody's")
+    @Test("upgradeToRevocableSession succeeds or is rejected, and users with NULL permissions are public")
     func oldUsers() async throws {
         try await TestServer.run { server in
             let (id, token) = try await server.signUp("kim")
@@ -139,7 +139,7 @@ struct ReferenceDefectAnswerTests {
         }
     }
 
-    @Test("A pattern that runs away is stopped with 124, and the next request is answered")
+    @Test("Stops a runaway $regex with 124 and answers the next request")
     func runawayPattern() async throws {
         try await TestServer.run(["regexTimeout": 500, "allowRegexBackReferences": true]) { server in
             _ = try await server.create("Song", ["s": .string(String(repeating: "a", count: 801))])
@@ -153,7 +153,7 @@ struct ReferenceDefectAnswerTests {
         }
     }
 
-    @Test("Preferences for a replica, hints and comments are taken without effect, and a plan is JSON")
+    @Test("Accepts read preferences, hints and comments without effect, and explain returns a JSON plan")
     func advice() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["n": 1])

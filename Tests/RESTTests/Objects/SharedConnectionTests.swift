@@ -32,7 +32,7 @@ import Testing
         ).int(0, 0) ?? 0
     }
 
-    @Test("What takes longer than statementTimeout is 124 on every route, and the server goes on")
+    @Test("Requests beyond statementTimeout return 124, whatever the route, and write nothing")
     func statementTimeout() async throws {
         try await TestServer.run(["statementTimeout": 500, "lockTimeout": 60_000]) { server in
             let song = try await server.create("Song", ["title": "a"])
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("PUTs and DELETEs of objects that another session has locked do not stop the writes of others")
+    @Test("Writes that wait for a locked object don't block writes to other objects")
     func lockedObjects() async throws {
         try await TestServer.run(["lockTimeout": 30_000, "connectionTimeout": 30_000]) { server in
             let song = try await server.create("Song", ["plays": 1])
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Who writes an object that stays locked gets error 124 in bounded time")
+    @Test("A write to an object that stays locked beyond lockTimeout returns 124")
     func lockedForLong() async throws {
         try await TestServer.run(["lockTimeout": 200]) { server in
             let song = try await server.create("Song", ["plays": 1])
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("Reads that wait for a lock hold two connections: others like them get 503, and other requests go on")
+    @Test("Rejects excess reads that wait for a lock with 503 and serves other requests")
     func slowReads() async throws {
         let options: JSONObject = [
             "databaseOptions": ["poolSize": 2], "connectionTimeout": 200, "lockTimeout": 60_000,
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("A transaction that takes too long is undone, and others have its connection")
+    @Test("A transaction beyond transactionTimeout returns 124, is rolled back and frees its connection")
     func longTransaction() async throws {
         let options: JSONObject = ["databaseOptions": ["poolSize": 2], "transactionTimeout": 300]
         try await TestServer.run(options) { server in
