@@ -6,7 +6,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("What the keys of a request are worth")
+@Suite("Access granted by a request's keys")
 struct ApplicationKeysTests {
     private static func keys() throws -> ApplicationKeys {
         try ApplicationKeys(TransportServer.configuration())
@@ -22,7 +22,7 @@ struct ApplicationKeysTests {
         return try (try keys ?? Self.keys()).power(of: credentials, address: address)
     }
 
-    @Test("The keys decide: maintenance before master, master before read-only, then the client keys")
+    @Test("Valid keys take precedence in the order maintenance, master and client")
     func keys() throws {
         #expect(try decide { _ in } == .client)
         #expect(try decide { $0.masterKey = "master" } == .master)
@@ -41,7 +41,7 @@ struct ApplicationKeysTests {
             } == .client)
     }
 
-    @Test("An unknown application, a missing client key and an empty key are refused")
+    @Test("Rejects an unknown application and missing or wrong client keys; empty keys grant nothing")
     func refusals() throws {
         #expect(throws: HTTPError.unauthorized) { try decide { $0.applicationID = "other" } }
         #expect(throws: HTTPError.unauthorized) { try decide { $0.applicationID = nil } }
@@ -63,7 +63,7 @@ struct ApplicationKeysTests {
             } == .client)
     }
 
-    @Test("A master key from a wrong address is refused, not demoted; a maintenance key is passed over")
+    @Test("Rejects a master key from a disallowed address, but ignores a maintenance key from one")
     func addresses() throws {
         #expect(throws: HTTPError.unauthorized) { try decide(address: "10.0.0.1") { $0.masterKey = "master" } }
         #expect(try decide(address: "10.0.0.1") { $0.maintenanceKey = "maintenance" } == .client)
@@ -75,7 +75,7 @@ struct ApplicationKeysTests {
         }
     }
 
-    @Test("All lists of keys take IPv4 addresses in IPv6 form")
+    @Test("The address lists of all keys accept IPv4-mapped IPv6 networks")
     func mappedAddresses() throws {
         let list: JSONValue = ["::ffff:127.0.0.0/104"]
         let file: JSONObject = [
@@ -89,7 +89,7 @@ struct ApplicationKeysTests {
         }
     }
 
-    @Test("Without configured client keys every client of the application is welcome")
+    @Test("Without configured client keys, the application id is enough")
     func noClientKeys() throws {
         var keys = try Self.keys()
         (keys.restAPIKey, keys.javascriptKey) = (nil, nil)
@@ -97,7 +97,7 @@ struct ApplicationKeysTests {
     }
 
     @Test(
-        "Address lists know addresses, networks, and everything of a family",
+        "Address lists match addresses, networks and whole address families",
         arguments: [
             (["127.0.0.1"], "127.0.0.1", true), (["127.0.0.1"], "127.0.0.2", false),
             (["127.0.0.1"], "::ffff:127.0.0.1", true), (["::1"], "::1", true), (["::1"], "0:0:0:0:0:0:0:1", true),
@@ -121,7 +121,8 @@ struct ApplicationKeysTests {
         #expect(try AddressList(entries).contains(address) == isIn)
     }
 
-    @Test("An address list says which entry it cannot read", arguments: ["10.0.0.0/33", "x", "::/129", "1.2.3.4/", ""])
+    @Test(
+        "Reports the address-list entry that it can't parse", arguments: ["10.0.0.0/33", "x", "::/129", "1.2.3.4/", ""])
     func wrongEntries(entry: String) {
         let error = #expect(throws: AddressList.InvalidEntry.self) { try AddressList(["127.0.0.1", entry]) }
         #expect(error?.entry == entry)

@@ -1,10 +1,10 @@
 import REST
 import Testing
 
-@Suite("What a client says of its SDK")
+@Suite("The SDK version that a client sends")
 struct ClientVersionTests {
     @Test(
-        "Clients that name no SDK, and JavaScript's from 1.9 on, take operations for fields that are gone",
+        "JavaScript SDKs from 1.9 and unidentified clients accept Delete operations; other SDKs don't",
         arguments: [
             (nil, true), ("", true), ("unknown", true), ("1.2.3", true), ("js1.9.0", true), ("JS1.10.0", true),
             ("js8.0.1-alpha.2", true), ("js1.8.5", false), ("js0.9.9", false), ("js2", false), ("js1.9.0.1", false),

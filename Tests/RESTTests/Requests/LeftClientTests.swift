@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("A client that leaves before it is answered")
+@Suite("A client that disconnects before the response")
 struct LeftClientTests {
-    @Test("has no status: metrics say that it closed, and its line of the log that it was given up")
+    @Test("is counted as client_closed and logged as aborted, without a status")
     func left() async throws {
         let lines = LogLines()
         let port = try await FreePort.find()

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Traces of requests")
+@Suite("Request tracing")
 struct TracingTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let parent = "00-\(trace)-00f067aa0ba902b7-01"
@@ -17,7 +17,7 @@ struct TracingTests {
         return usual.merging(more) { $1 }
     }
 
-    @Test("A save with a webhook before it is one trace, whose spans have no secret in them")
+    @Test("A save and its beforeSave webhook form one trace, whose spans contain no secrets")
     func tree() async throws {
         try await SpanCollector.run { collector in
             try await WebhookServer.run { hooks in
@@ -58,7 +58,7 @@ struct TracingTests {
         }
     }
 
-    @Test("The word of an app about a trace is only named, and lines have the id of the trace")
+    @Test("Links to an untrusted client's trace instead of continuing it, and logs the new trace id")
     func untrusted() async throws {
         let lines = LogLines()
         try await SpanCollector.run { collector in
@@ -75,7 +75,7 @@ struct TracingTests {
         }
     }
 
-    @Test("Of requests that were not sampled those that are slow are traced, unless their caller traces none")
+    @Test("tracingKeepSlow traces slow unsampled requests, unless the caller chose not to sample them")
     func slow() async throws {
         try await SpanCollector.run { collector in
             let more: JSONObject = [
@@ -111,7 +111,7 @@ struct TracingTests {
         }
     }
 
-    @Test("A collector that is busy gets the spans later, and what is left at the end is sent before it")
+    @Test("Retries spans that a busy collector rejects, and sends the remaining ones at shutdown")
     func busy() async throws {
         try await SpanCollector.run { collector in
             collector.setBusy(true)
@@ -137,7 +137,7 @@ struct TracingTests {
         var next: String { "\(Self.mark)\(count.add(1, ordering: .relaxed).newValue)" }
     }
 
-    @Test("Marked secrets in every part of requests are in no line of any level, no span and no metric")
+    @Test("Secrets in any part of a request never appear in logs, spans or metrics")
     func secrets() async throws {
         let (lines, secrets) = (LogLines(), Secrets())
         let port = try await FreePort.find()

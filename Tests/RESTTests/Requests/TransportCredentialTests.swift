@@ -4,11 +4,11 @@ import REST
 import TestSupport
 import Testing
 
-@Suite("Where credentials come from")
+@Suite("Request credentials")
 struct TransportCredentialTests {
     private typealias Server = TransportServer
 
-    @Test("The JavaScript SDK sends its credentials in the body, and they are taken out of it")
+    @Test("Reads the JavaScript SDK's credentials from the body and removes them")
     func bodyCredentials() async throws {
         try await Server.run { client in
             let text = #"""
@@ -30,7 +30,7 @@ struct TransportCredentialTests {
     }
 
     @Test(
-        "Credentials in a body must be right, and strings",
+        "Rejects missing, wrong or non-string credentials in a body with 403",
         arguments: [
             #"{"_ApplicationId":"nope","_JavaScriptKey":"js"}"#, #"{"_ApplicationId":"app","_JavaScriptKey":"wrong"}"#,
             #"{"_ApplicationId":"app"}"#, #"{"_JavaScriptKey":"js"}"#, "{}", "[]", "",
@@ -47,7 +47,7 @@ struct TransportCredentialTests {
         }
     }
 
-    @Test("A session token in a body that is no text is an invalid one")
+    @Test("Rejects a non-string session token in a body with 209")
     func sessionTokenOfAnotherType() async throws {
         try await Server.run { client in
             let body = #"{"_ApplicationId":"app","_JavaScriptKey":"js","_SessionToken":{"$regex":"."}}"#
@@ -57,7 +57,7 @@ struct TransportCredentialTests {
         }
     }
 
-    @Test("A credential that is empty or null is neither used nor removed")
+    @Test("Ignores empty or null credentials in a body and leaves them there")
     func falsyCredentials() async throws {
         try await Server.run { client in
             let text = #"{"_ApplicationId":"app","_JavaScriptKey":"js","_SessionToken":null,"_MasterKey":""}"#
@@ -67,9 +67,7 @@ struct TransportCredentialTests {
         }
     }
 
-    @Test(
-        "Names of header fields have any case, values lose the spaces around them, and a field sent twice has both values"
-    )
+    @Test("Matches header names in any case, trims values and joins repeated headers with a comma")
     func headerFields() async throws {
         try await Server.run { client in
             let request = """
@@ -86,7 +84,7 @@ struct TransportCredentialTests {
         }
     }
 
-    @Test("Beside valid headers the body keeps its keys, except those that nobody reads")
+    @Test("With valid credentials in headers, ignores keys in the body and leaves them there")
     func headerCredentials() async throws {
         try await Server.run { client in
             let text = #"{"_ApplicationId":"app","_MasterKey":"master","_ClientVersion":"browser","_noBody":1,"a":1}"#
@@ -100,7 +98,7 @@ struct TransportCredentialTests {
     }
 
     @Test(
-        "A context is a JSON object",
+        "Accepts a context only as a JSON object or as text that contains one",
         arguments: [
             (#""notjson""#, false), (#""[1]""#, false), ("[1]", false), ("5", false), (#""{\"a\":1}""#, true),
             (#"{"a":1}"#, true),
@@ -114,7 +112,7 @@ struct TransportCredentialTests {
         }
     }
 
-    @Test("HTTP Basic authentication carries the application id and a key")
+    @Test("Accepts the application id and a key by HTTP Basic authentication")
     func basic() async throws {
         try await Server.run { client in
             for (token, power) in [
@@ -130,7 +128,7 @@ struct TransportCredentialTests {
     }
 
     @Test(
-        "Of two Authorization fields the first counts",
+        "Uses the first of two Authorization headers",
         arguments: [(["YXBwOm1hc3Rlcg==", "YXBwOndyb25n"], 200), (["YXBwOndyb25n", "YXBwOm1hc3Rlcg=="], 403)])
     func twoAuthorizations(tokens: [String], status: Int) async throws {
         try await Server.run { client in

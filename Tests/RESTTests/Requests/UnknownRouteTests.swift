@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Requests for unknown routes")
 struct UnknownRouteTests {
-    @Test("The answer names the method that was asked for")
+    @Test("The error names the requested method")
     func methods() async throws {
         try await TestServer.run { server in
             for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "PROPFIND"] {
@@ -29,7 +29,7 @@ struct UnknownRouteTests {
         }
     }
 
-    @Test("PATCH still updates objects")
+    @Test("PATCH updates objects")
     func patch() async throws {
         try await TestServer.run { server in
             let song = try await server.create("Song", ["n": 1])
@@ -38,7 +38,7 @@ struct UnknownRouteTests {
     }
 
     @Test(
-        "The path is written as a URL has it, as Express does",
+        "The error percent-encodes the path as Express does",
         arguments: [
             ("/a b", "/a%20b"), ("/<b>\"x\"</b>", "/%3Cb%3E%22x%22%3C/b%3E"), ("/100%", "/100%25"),
             ("/%4a%zz%4", "/%4a%25zz%254"), ("/é", "/%C3%A9"), ("/a'(b)!~*", "/a'(b)!~*"),

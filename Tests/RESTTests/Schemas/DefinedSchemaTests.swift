@@ -36,7 +36,7 @@ import Testing
                 + "AND indexname NOT LIKE 'roost%' ORDER BY 1")
     }
 
-    @Test("A class that is declared with null permissions is as closed as one that is declared without any")
+    @Test("Null classLevelPermissions in a definition deny clients access, like missing ones")
     func nullPermissions() async throws {
         for permissions: JSONObject in [[:], ["classLevelPermissions": .null]] {
             let definition: JSONObject = ["className": "Song", "fields": ["title": ["type": "String"]]]
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("Declared classes are there at start, and nobody but the master key adds fields")
+    @Test("Creates defined classes and indexes at startup, and clients can't add fields")
     func made() async throws {
         let fields: JSONValue = [
             "title": ["type": "String", "required": true], "n": ["type": "Number", "defaultValue": 7],
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A later start adds fields, changes their options and permissions, and makes changed indexes anew")
+    @Test("A later start adds or deletes fields and updates field options, permissions and indexes")
     func changed() async throws {
         let first = Self.definition(
             ["title": ["type": "String"], "old": ["type": "Number"]],
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("Servers whose start waits for an index are unready and not dead, and serve when it is there")
+    @Test("Servers that wait for an index at startup are live but not ready until it is built")
     func longIndex() async throws {
         let fields: JSONValue = ["title": ["type": "String"]]
         try await TestServer.run(Self.options([Self.definition(fields)])) { server in
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("Indexes that are not declared stay where the option says so")
+    @Test("Removes undefined indexes at startup unless keepUnknownIndexes is set")
     func unknownIndexes() async throws {
         let fields: JSONValue = ["title": ["type": "String"]]
         try await TestServer.run(Self.options([Self.definition(fields, indexes: ["a": ["title": 1]])])) { server in
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("A field of another type keeps its type and data, unless it is to be made anew")
+    @Test("Keeps a field's type and data if the definition differs, unless recreateModifiedFields is set")
     func otherTypes() async throws {
         let text = Self.definition(["f": ["type": "String"]], indexes: ["a": ["f": 1]])
         try await TestServer.run(Self.options([text])) { server in
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test("Where schemas are locked they cannot be made or changed over the interface, but removed")
+    @Test("With lockSchemas, the API rejects creating and changing classes but allows deleting them")
     func locked() async throws {
         let options = Self.options([["className": "Song"]], ["lockSchemas": true])
         try await TestServer.run(options) { server in
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test("What cannot be made is logged and all else is made; where it must be made, the server does not start")
+    @Test("Logs an invalid definition and creates the other classes; with strict, refuses to start")
     func failures() async throws {
         let bad: JSONValue = ["className": "Bad", "fields": ["1x": ["type": "String"]]]
         let definitions = [bad, ["className": "Good"]]
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("SQL files run before and after, in their order, and a failing one stops what follows")
+    @Test("Runs SQL files before and after the migration in order, and a failing one stops it")
     func scripts() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-migration-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    @Test("Several servers that start at once make the classes once")
+    @Test("Servers that start concurrently create defined classes and indexes once")
     func several() async throws {
         let fields: JSONValue = [
             "a": ["type": "String"], "b": ["type": "Number"], "c": ["type": "Relation", "targetClass": "_User"],

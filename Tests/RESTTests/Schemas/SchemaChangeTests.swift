@@ -7,7 +7,7 @@ import Testing
         ["__type": "GeoPoint", "latitude": .number(latitude), "longitude": 1]
     }
 
-    @Test("A field for places can take the place of another, and objects can bring a second one")
+    @Test("Schemas allow one GeoPoint field per class; objects can add more, one per write")
     func places() async throws {
         try await TestServer.run { server in
             let point: JSONValue = ["type": "GeoPoint"]
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("A column that a failed deletion of a field left behind takes values of its own type only")
+    @Test("A column left by a failed field deletion accepts only values of its own type")
     func leftBehind() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Song", ["title": "A"])
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(
-        "A class whose table goes away while its indexes are listed is listed without them",
+        "Listing schemas succeeds if a table is dropped while its indexes are read",
         arguments: ["/schemas/Song", "/schemas"])
     func droppedMeanwhile(path: String) async throws {
         try await TestServer.run(["lockTimeout": 60_000]) { server in
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("Permissions that are null open a class again", arguments: [7, 9])
+    @Test("Null classLevelPermissions open a class, and invalid values are rejected with 107", arguments: [7, 9])
     func openAgain(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             let made = try await server.send("POST", "/schemas/Note", ["classLevelPermissions": .null], as: .master)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("Permissions without members let nobody in: a number, true, and an empty list count as an empty object")
+    @Test("A number, true or an empty list as classLevelPermissions denies clients all access")
     func empty() async throws {
         try await TestServer.run { server in
             for value: JSONValue in [1234, true, []] {
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("The answer to a change of a class shows what the option protectedFields hides of it, beside the class's own")
+    @Test("A schema update returns the class's protected fields merged with the protectedFields option")
     func optionalProtectedFields() async throws {
         let options: JSONObject = ["protectedFields": ["_User": ["*": ["email", "city"], "role:a": ["x"]]]]
         try await TestServer.run(options) { server in
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("Protected fields may name a field of users that is not there yet, and count from when it is")
+    @Test("Protected-field rules may name a missing user field and apply once it exists")
     func userFieldsToCome() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    @Test("The default of a polygon is answered as it is stored: as a closed ring")
+    @Test("Default polygons are stored and returned as closed rings")
     func polygonDefaults() async throws {
         try await TestServer.run { server in
             let open: JSONValue = ["__type": "Polygon", "coordinates": [[0, 0], [0, 1], [1, 1]]]

@@ -12,8 +12,7 @@ import Testing
             "fans": ["type": "Relation", "targetClass": "_User"],
         ])
 
-    @Test(
-        "A unique index keeps duplicates out on creation and update, and is listed after a restart until it is removed")
+    @Test("A unique index rejects duplicate creates and updates, is listed after a restart and can be removed")
     func unique() async throws {
         try await Self.posts.run { server in
             let index: JSONValue = ["email": 1, "state": -1, "$unique": true]
@@ -41,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("A partial unique index lets duplicates be where its condition does not hold")
+    @Test("A partial unique index allows duplicates that don't match its condition")
     func partialUnique() async throws {
         try await Self.posts.run { server in
             _ = try await Self.posts.put(
@@ -59,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("Constants of every kind are written into the condition as they are")
+    @Test("Index conditions accept constants of every type and keep their exact values")
     func constants() async throws {
         try await Self.posts.run { server in
             let text = #"it's "a" \ $1"#
@@ -92,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("A find with the condition of a partial index is served by it")
+    @Test("Finds that contain the condition of a partial index use it")
     func plan() async throws {
         try await Self.posts.run { server in
             try await server.execute(
@@ -123,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("A unique index over duplicates is refused, and nothing of the change is kept")
+    @Test("Rejects a unique index over duplicates with 137 and changes nothing")
     func duplicates() async throws {
         try await Self.posts.run { server in
             for _ in 0..<2 { _ = try await server.create("Post", ["email": "a"]) }
@@ -141,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("On a large table a unique index over duplicates is refused as well, and no index that does not work is left")
+    @Test("On a large table, rejects a unique index over duplicates and leaves no index behind")
     func largeTable() async throws {
         try await Self.posts.run { server in
             try await server.execute(
@@ -171,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("Options that do not exist, or that no index can have, are refused, and nothing changes")
+    @Test("Rejects unknown and unsupported index options and changes nothing")
     func refusals() async throws {
         let cases: [(String, Int, String?)] = [
             (#"{"email": 1, "$foo": 1}"#, 102, "Invalid index option: $foo does not exist."),
@@ -221,7 +220,7 @@ import Testing
         }
     }
 
-    @Test("A field that a condition is about takes the index with it")
+    @Test("Deleting a field removes the partial indexes whose condition uses it")
     func removedField() async throws {
         try await Self.posts.run { server in
             _ = try await Self.posts.put(["a": ["email": 1, "$where": ["state": "open"]], "b": ["votes": 1]], server)
@@ -235,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("Declared classes have such indexes, which are made anew only when the declaration changes")
+    @Test("Definitions accept index options, and a restart rebuilds an index only if they changed")
     func declared() async throws {
         @Sendable func options(_ state: String) -> JSONObject {
             [

@@ -11,7 +11,7 @@ import Testing
             "owner": ["type": "Pointer", "targetClass": "_User"], "fans": ["type": "Relation", "targetClass": "_User"],
         ])
 
-    @Test("Each kind of field gets the kind of index that queries by it use")
+    @Test("Creates the PostgreSQL index type that suits each field type")
     func kinds() async throws {
         try await Self.songs.run { server in
             let indexes: JSONValue = [
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("An index over fields of several kinds is one index for each, and goes as one")
+    @Test("An index over fields of several types becomes one PostgreSQL index per type, removed together")
     func severalKinds() async throws {
         try await Self.songs.run { server in
             _ = try await Self.songs.put(["mixed": ["title": 1, "tags": 1]], server).succeeded()
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("Finds are served by the indexes")
+    @Test("Finds use the indexes")
     func plans() async throws {
         try await Self.songs.run { server in
             try await server.execute(
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("What contradicts the indexes that are there is refused with 102, and nothing changes")
+    @Test("Rejects invalid index changes with 102 and changes nothing")
     func refusals() async throws {
         try await Self.songs.run { server in
             _ = try await Self.songs.put(["a": ["title": 1]], server).succeeded()
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("Names are a class's own, and may be such as PostgreSQL cannot hold")
+    @Test("Classes can share index names and use names that PostgreSQL can't store")
     func names() async throws {
         try await Self.songs.run { server in
             let long = String(repeating: "long", count: 40)
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test("A field takes its indexes with it")
+    @Test("Deleting a field removes its indexes")
     func removedField() async throws {
         try await Self.songs.run { server in
             _ = try await Self.songs.put(["a": ["title": 1, "tags": 1], "b": ["plays": 1]], server).succeeded()
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("Indexes made by hand are listed and can be removed, and unique ones answer 137")
+    @Test("Lists and removes indexes created in PostgreSQL, and reports their duplicates with 137")
     func handmade() async throws {
         try await Self.songs.run { server in
             try await server.execute(
@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test("A large table gets its index beside other work, all of it or nothing")
+    @Test("Builds the indexes of a large table all or none, and once under concurrent requests")
     func largeTable() async throws {
         try await Self.songs.run { server in
             try await server.execute(
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test("What a process left behind that died while it built goes after the next start")
+    @Test("A server start removes a partly built index that a crashed process left behind")
     func leftBehind() async throws {
         try await Self.songs.run { server in
             try await server.execute("CREATE INDEX \"roost_building:0:0\" ON \"Song\" (title)")
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test("A class may have the name of another class's index, which goes on working under a made name")
+    @Test("A class can take the name of another class's index, which remains usable")
     func nameOfAnIndex() async throws {
         try await Self.songs.run { server in
             _ = try await Self.songs.put(["Album": ["title": 1]], server).succeeded()
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test("Classes are not changed inside a transaction")
+    @Test("Rejects schema changes in a transaction with 107")
     func insideTransaction() async throws {
         try await Self.songs.run { server in
             let answer = try await server.send(

@@ -20,7 +20,7 @@ import Testing
 
     private static let closed: JSONValue = ["classLevelPermissions": ["get": ["*": true]]]
 
-    @Test("What one server changes, another on the same database is told")
+    @Test("A server learns of another server's schema changes by notification")
     func announced() async throws {
         try await TestServer.run(Self.told) { first in
             _ = try await first.create("Song", ["n": 1])
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("A change that parse-server makes and announces is known at once")
+    @Test("Applies schema changes that parse-server announces")
     func announcedByParseServer() async throws {
         try await TestServer.run(Self.told) { server in
             _ = try await server.create("Song", ["n": 1])
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("A change that nobody announces is found by looking")
+    @Test("Detects unannounced schema changes by polling")
     func unannounced() async throws {
         try await TestServer.run(["databaseOptions": ["schemaCacheTtl": 100]]) { server in
             _ = try await server.create("Song", ["n": 1])
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("A change while the listening connection was broken is known when it is back")
+    @Test("After the listening connection broke, detects schema changes missed before it")
     func interrupted() async throws {
         try await TestServer.run(Self.told) { server in
             _ = try await server.create("Song", ["n": 1])
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("A change right after the listening connection was broken is known within a second")
+    @Test("Detects schema changes and log-outs within a second after the listening connection broke")
     func brokenBefore() async throws {
         try await TestServer.run(Self.told) { first in
             _ = try await first.create("Song", ["n": 1])
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("While the listening connection stays down, what others change is known within a second")
+    @Test("While the listening connection stays down, detects schema changes and log-outs within a second")
     func deaf() async throws {
         try await TestServer.run(Self.told) { deaf in
             let kim = try await deaf.signUp("kim")
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("What is told of users does not wait for a burst of changes of classes")
+    @Test("A burst of schema notifications doesn't delay the notification of a log-out")
     func burst() async throws {
         try await TestServer.run(Self.told) { first in
             let kim = try await first.signUp("kim")

@@ -11,7 +11,7 @@ import Testing
         ],
     ]
 
-    @Test("Schemas are the master key's")
+    @Test("Clients can't list schemas")
     func masterOnly() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("A class is made, read, listed, changed and dropped")
+    @Test("Creates, reads, lists, updates and deletes a class")
     func life() async throws {
         try await TestServer.run { server in
             let made = try await server.send("POST", "/schemas/Note", Self.note, as: .master)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Required fields and default values hold for every write")
+    @Test("Enforces required fields on create and update, and applies defaults on create")
     func fieldOptions() async throws {
         try await TestServer.run { server in
             _ = try await server.send("POST", "/schemas/Note", Self.note, as: .master).succeeded()
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("What contradicts a schema is refused with the code for it")
+    @Test("Rejects invalid schema requests with the matching error code")
     func refusals() async throws {
         try await TestServer.run { server in
             _ = try await server.send("POST", "/schemas/Note", Self.note, as: .master).succeeded()
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("A value of another type than its field's is 111, and the field keeps its type")
+    @Test("Rejects a value of the wrong type with 111 and keeps the field's type")
     func mismatch() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["plays": 1])
