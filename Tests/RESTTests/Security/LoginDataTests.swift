@@ -5,7 +5,7 @@ import Testing
 @Suite struct LoginDataTests {
     private static func link(_ id: JSONValue) -> JSONValue { ["authData": ["anonymous": ["id": id]]] }
 
-    @Test("Unlinking removes the provider's data and no others, and its id is free again")
+    @Test("Unlinking a provider removes only its authData and frees its id")
     func unlinking() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("Sending the whole map back unchanged, an unknown provider's null, or an empty map changes nothing")
+    @Test("Sending unchanged authData, an unknown provider's null or an empty map changes nothing")
     func unchanged() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -55,8 +55,7 @@ import Testing
         }
     }
 
-    @Test(
-        "Login data of no form, of a provider that is not built, or of another user are refused, and nothing is kept")
+    @Test("Rejects malformed authData, unsupported providers and another user's id, and stores nothing")
     func refusals() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -76,7 +75,9 @@ import Testing
         }
     }
 
-    @Test("Up to preset 8 an id may be a whole number, which is its digits", arguments: [4, 7, 8, 9])
+    @Test(
+        "Up to preset 8, a provider's id can be a whole number, which equals its digits as a string",
+        arguments: [4, 7, 8, 9])
     func numbers(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             let first = try await server.send("POST", "/users", Self.link(77))
@@ -93,7 +94,7 @@ import Testing
     }
 
     @Test(
-        "The master key that changes login data is answered with a session, in line 9 for an installation only",
+        "A master-key authData change returns a session, with preset 9 only if an installation id is sent",
         arguments: [7, 9])
     func masterLink(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
@@ -118,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("Whether a provider takes the data is decided before whose they are: nobody learns of another's link")
+    @Test("Checks authData before its owner, so that a rejection doesn't reveal another user's link")
     func refusedBeforeLinked() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

@@ -9,7 +9,7 @@ import Testing
         "_Idempotency", "_Join:users:_Role", "_Join:roles:_Role",
     ]
 
-    @Test("GHSA-5f92-jrq3-28rc, GHSA-7xg7-rqf6-pw6c: a client reaches no internal class by any method")
+    @Test("GHSA-5f92-jrq3-28rc, GHSA-7xg7-rqf6-pw6c: clients can't access internal classes by any method")
     func internalClasses() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-fcv6-fg5r-jm9q, GHSA-6r2j-cxgf-495f: no pointer leads into an internal class or a foreign session")
+    @Test("GHSA-fcv6-fg5r-jm9q, GHSA-6r2j-cxgf-495f: pointers expose no internal class and no other user's session")
     func pointers() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-fcv6-fg5r-jm9q: members of a relation stay hidden with its owner, inside an inner query as well")
+    @Test("GHSA-fcv6-fg5r-jm9q: the relation of a hidden owner matches nothing, also in a subquery")
     func relations() async throws {
         try await TestServer.run { server in
             let song = try await server.create("Song", ["title": "alpha"])
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-8xq9-g7ch-35hg: no user has an id that reads as a role")
+    @Test("GHSA-8xq9-g7ch-35hg: rejects a user whose id reads as a role")
     func roleIds() async throws {
         try await TestServer.run(["allowCustomObjectId": true]) { server in
             let note = try await server.create("Note", ["ACL": ["role:admin": ["read": true]]], as: .master)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-p49q-9w65-f9p7: a refused change of a user says nothing about the user")
+    @Test("GHSA-p49q-9w65-f9p7: a rejected update or deletion reveals nothing about the user")
     func foreignUsers() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim", ["email": "kim@example.com"])
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-23r4-5mxp-c7g5: the session of an anonymous user says so")
+    @Test("GHSA-23r4-5mxp-c7g5: an anonymous user's session has the authProvider anonymous")
     func anonymousSession() async throws {
         try await TestServer.run { server in
             let token = try await server.send("POST", "/users", ["authData": ["anonymous": ["id": "a1"]]])
@@ -162,7 +162,7 @@ import Testing
         ),
     ]
 
-    @Test("A token that a database of early versions has in a user is in no answer, and nothing is found by it")
+    @Test("A sessionToken field from early versions is never returned and matches no query")
     func tokensOfEarlyVersions() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

@@ -8,7 +8,7 @@ import Testing
         (0..<depth).reduce(start) { value, _ in wrap(value) }
     }
 
-    @Test("GHSA-2479-qvv7-47qq: a write to a class without a schema row is refused, and the server goes on")
+    @Test("GHSA-2479-qvv7-47qq: rejects creates in internal classes and keeps serving")
     func volatileClasses() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-h423-w6qv-2wj3: a malformed range is no reason to fail")
+    @Test("GHSA-h423-w6qv-2wj3: a malformed Range header causes no server error")
     func ranges() async throws {
         try await TestServer.run { server in
             let file = try await server.send("POST", "/files/a.txt", bytes: Array("0123456789".utf8), as: .master)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-792q-q67h-w579: a file without an extension, or with a name that is none, stops nothing")
+    @Test("GHSA-792q-q67h-w579: files with malformed names or no extension cause no server error")
     func fileNames() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-6hh7-46r2-vf29, GHSA-5j86-7r7m-p8h6, GHSA-4263-jgmp-7pf4: a function name is a name")
+    @Test("GHSA-6hh7-46r2-vf29, GHSA-5j86-7r7m-p8h6, GHSA-4263-jgmp-7pf4: rejects malformed function names")
     func functionNames() async throws {
         try await TestServer.run { server in
             for name in [
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-9xp9-j92r-p88v, GHSA-xw6g-jjvf-wwf9: depth is refused, not followed until the stack is full")
+    @Test("GHSA-9xp9-j92r-p88v, GHSA-xw6g-jjvf-wwf9: rejects queries and bodies that are nested too deeply")
     func depth() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-cmj3-wx7h-ffvg, GHSA-9fjp-q3c4-6w3j: the limits that a deployment sets hold for clients")
+    @Test("GHSA-cmj3-wx7h-ffvg, GHSA-9fjp-q3c4-6w3j: enforces requestComplexity limits on clients")
     func limits() async throws {
         let limits: JSONValue = [
             "queryDepth": 2, "subqueryDepth": 1, "includeDepth": 2, "includeCount": 2, "batchRequestLimit": 2,
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("#10265: a batch has at most so many calls, and no batch inside")
+    @Test("#10265: limits a batch to 1000 calls and rejects nested batches")
     func batches() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-cgxm-vr2f-6fj8, GHSA-38m6-82c8-4xfm: breadth, patterns and long headers take little time")
+    @Test("GHSA-cgxm-vr2f-6fj8, GHSA-38m6-82c8-4xfm: slow patterns, wide queries and long headers stay fast")
     func time() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-c442-97qw-j6c6, GHSA-qpr4-jrj4-6f27: a query on a name that is none is 105, the master key's too")
+    @Test("GHSA-c442-97qw-j6c6, GHSA-qpr4-jrj4-6f27: rejects queries on invalid field names with 105")
     func queryNames() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-qpr4-jrj4-6f27: an order by a name that is none orders by nothing, and keys select nothing")
+    @Test("GHSA-qpr4-jrj4-6f27: invalid field names in order, keys or include cause no SQL error")
     func orderAndKeys() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-q3vj-96h2-gwvg: an amount that is no number is 107, inside of a value as well")
+    @Test("GHSA-q3vj-96h2-gwvg: rejects a non-numeric Increment amount with 107, also for nested keys")
     func amounts() async throws {
         try await TestServer.run { server in
             let id = try await SecurityProbe.makeSongs(server)
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-gqpp-xgvh-9h7h: a nested key of a write is kept letter for letter")
+    @Test("GHSA-gqpp-xgvh-9h7h: writes to nested keys preserve special characters exactly")
     func nestedKeys() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-gqpp-xgvh-9h7h: a field of a name that is none is 105, and no column is made")
+    @Test("GHSA-gqpp-xgvh-9h7h: rejects invalid field names with 105 and creates no columns")
     func fieldNames() async throws {
         try await TestServer.run { server in
             let id = try await SecurityProbe.makeSongs(server)
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-p2w6-rmh7-w8q3: names in an aggregation are names")
+    @Test("GHSA-p2w6-rmh7-w8q3: names in an aggregation never become SQL")
     func aggregations() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)

@@ -64,7 +64,7 @@ import Testing
         ("POST", "/jobs/x", [:]), ("GET", "/cloud_code/jobs", nil), ("GET", "/security", nil),
     ]
 
-    @Test("GHSA-vc89-5g3r-cmhh: routes of the master key are 403 for clients and for the maintenance key")
+    @Test("GHSA-vc89-5g3r-cmhh: master-key routes return 403 to clients and to the maintenance key")
     func masterRoutes() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-7cx5-254x-cgrq, GHSA-xqp8-w826-hh6x: explain is the master key's, whatever its value")
+    @Test("GHSA-7cx5-254x-cgrq, GHSA-xqp8-w826-hh6x: only the master key can use explain, whatever its value")
     func explain() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("#10268: who may not sign up is not told whether a name is taken")
+    @Test("#10268: if sign-up is closed, the error doesn't reveal whether a username or email is taken")
     func closedSignUp() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim", ["email": "kim@example.com"])

@@ -29,7 +29,7 @@ import Testing
             sourceLocation: location)
     }
 
-    @Test("GHSA-p6h4-93qp-jhcm, GHSA-prm5-8g2m-24gg, GHSA-q342-9w2p-57fp: prohibited words are 105 at every depth")
+    @Test("GHSA-p6h4-93qp-jhcm, GHSA-prm5-8g2m-24gg, GHSA-q342-9w2p-57fp: rejects prohibited keywords at any depth")
     func depths() async throws {
         try await TestServer.run { server in
             let id = try await SecurityProbe.makeSongs(server)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-462x-c3jw-7vr6, GHSA-9ccr-fpp6-78qf: prohibited words are 105 on every route that stores data")
+    @Test("GHSA-462x-c3jw-7vr6, GHSA-9ccr-fpp6-78qf: rejects prohibited keywords on every route that stores data")
     func routes() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-93vw-8fm5-p2jf: the words are prohibited as names, not as texts")
+    @Test("GHSA-93vw-8fm5-p2jf: keywords are prohibited as keys but allowed as values")
     func texts() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Song", ["title": "constructor", "tags": ["__proto__", "Code"]])
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-xprv-wvh7-qqqx: a deployment's own words take the place of the built-in ones")
+    @Test("GHSA-xprv-wvh7-qqqx: rejects the keywords configured in requestKeywordDenylist")
     func ownWords() async throws {
         try await TestServer.run(["requestKeywordDenylist": [["key": "forbidden"]]]) { server in
             let refused = try await server.send("POST", "/classes/Song", ["a": [["b": ["forbidden": 1]]]])
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-3v4q-4q9g-x83q: the names of JavaScript's prototypes are no application, key or field")
+    @Test("GHSA-3v4q-4q9g-x83q: JavaScript prototype names match no application, key, class or field")
     func prototypeNames() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-vpj2-qq7w-5qq6: names that JavaScript's objects inherit are no functions and no jobs")
+    @Test("GHSA-vpj2-qq7w-5qq6: names that JavaScript objects inherit match no function or job")
     func inheritedNames() async throws {
         try await TestServer.run { server in
             for name in ["__proto__", "constructor", "toString", "hasOwnProperty", "__proto__.toString", "valueOf"] {

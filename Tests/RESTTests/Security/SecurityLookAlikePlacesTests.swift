@@ -7,7 +7,7 @@ import Testing
 @Suite struct SecurityLookAlikePlacesTests {
     typealias Pair = SecurityLookAlikeTests.Pair
 
-    @Test("A request's id that looks alike does not hold another request up", arguments: SecurityLookAlikeTests.pairs)
+    @Test("A look-alike request id isn't a duplicate of the real one", arguments: SecurityLookAlikeTests.pairs)
     func requestIds(_ pair: Pair) async throws {
         let options: JSONObject = ["idempotencyOptions": ["paths": ["classes/.*"], "ttl": 300]]
         try await TestServer.run(options) { server in
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test("Rows of an import whose ids look alike all come in", arguments: SecurityLookAlikeTests.pairs)
+    @Test("Imports rows with look-alike ids as separate objects", arguments: SecurityLookAlikeTests.pairs)
     func imports(_ pair: Pair) async throws {
         try await TestServer.run(["allowCustomObjectId": true]) { server in
             let rows: JSONValue = [
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "A parameter that looks alike is another, and only the hidden one is hidden",
+        "Look-alike config parameters are separate, and only the masterKeyOnly one is hidden",
         arguments: SecurityLookAlikeTests.pairs)
     func parameters(_ pair: Pair) async throws {
         try await TestServer.run { server in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("A function that looks alike is another", arguments: SecurityLookAlikeTests.pairs)
+    @Test("Look-alike function names register separate hooks", arguments: SecurityLookAlikeTests.pairs)
     func hooks(_ pair: Pair) async throws {
         try await TestServer.run { server in
             for (name, url) in [(pair.real, "https://real.example.org"), (pair.fake, "https://fake.example.org")] {
@@ -68,7 +68,9 @@ import Testing
         }
     }
 
-    @Test("An element that looks alike stays when the other is removed", arguments: SecurityLookAlikeTests.pairs)
+    @Test(
+        "Removing a list element keeps its look-alike, and distinct returns both",
+        arguments: SecurityLookAlikeTests.pairs)
     func elements(_ pair: Pair) async throws {
         try await TestServer.run { server in
             let id = try await server.create("Song", ["tags": [.string(pair.real), .string(pair.fake)]])
@@ -87,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("A password that looks alike opens no account", arguments: SecurityLookAlikeTests.pairs)
+    @Test("A look-alike password doesn't log in", arguments: SecurityLookAlikeTests.pairs)
     func passwords(_ pair: Pair) async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim", password: pair.real)
@@ -98,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("A field that looks like a hidden one shows nothing of it")
+    @Test("A look-alike of a protected field's name reveals nothing")
     func protectedFields() async throws {
         try await TestServer.run { server in
             let permissions: JSONValue = [
@@ -124,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("A file whose name looks alike is not the file, and none is made")
+    @Test("A look-alike file name doesn't reach the file and can't be created")
     func files() async throws {
         try await TestServer.run { server in
             let made = try await server.send("POST", "/files/K.txt", ["base64": "aGk="], as: .master)
@@ -141,7 +143,9 @@ import Testing
         }
     }
 
-    @Test("Indexes whose names look alike are made and dropped as two", arguments: SecurityLookAlikeTests.pairs)
+    @Test(
+        "Indexes with look-alike names are created and dropped separately, or both rejected",
+        arguments: SecurityLookAlikeTests.pairs)
     func indexes(_ pair: Pair) async throws {
         try await TestServer.run { server in
             let fields: JSONValue = ["a": ["type": "String"], "b": ["type": "String"]]

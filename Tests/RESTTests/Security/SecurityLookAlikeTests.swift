@@ -33,7 +33,7 @@ import Testing
             ], as: .master)
     }
 
-    @Test("A role whose name looks alike opens no object, class or hidden field", arguments: pairs)
+    @Test("A role with a look-alike name grants no access to objects, classes or protected fields", arguments: pairs)
     func roles(_ pair: Pair) async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("A custom id that looks alike is another object and another user", arguments: pairs)
+    @Test("A look-alike id belongs to another object and another user", arguments: pairs)
     func ids(_ pair: Pair) async throws {
         try await TestServer.run(["allowCustomObjectId": true]) { server in
             for (id, name) in [(pair.real, "kim"), (pair.fake, "eve")] {
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("Members of objects whose keys look alike both stay, in bodies, config and updates", arguments: pairs)
+    @Test("Keeps look-alike keys and list elements apart in objects, config and updates", arguments: pairs)
     func members(_ pair: Pair) async throws {
         try await TestServer.run { server in
             let both: JSONValue = .object([Name(pair.real): 1, Name(pair.fake): 2])
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("A class whose name looks alike is unknown to every route, and is no reason for a fault")
+    @Test("Look-alike class and field names reach no data and cause no server error")
     func classes() async throws {
         try await TestServer.run { server in
             _ = try await server.send("POST", "/schemas/TasK", ["fields": ["Key": ["type": "String"]]], as: .master)
@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test(
-        "A user whose id reads as another principal is refused",
+        "Rejects user ids and role names that read as another principal",
         arguments: [
             "*", "role:Admins", "role:\u{301}x", "userField:owner", "requiresAuthentication", "authenticated",
             "pointerFields", "currentUser",
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(
-        "A stored user whose id reads as another principal has no right of it",
+        "A stored user whose id reads as another principal doesn't gain its access",
         arguments: ["userField:owner", "role:Kings"])
     func storedReservedId(_ id: String) async throws {
         try await TestServer.run { server in
@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test(
-        "Names and addresses that differ in case alone are one, in all letters",
+        "Usernames and email addresses that differ only in case are the same in every script",
         arguments: [
             ("\u{FC}nal", "\u{DC}NAL"), ("kim", "\u{212A}IM"),
             ("\u{3BF}\u{3B4}\u{3BF}\u{3C2}", "\u{39F}\u{394}\u{39F}\u{3A3}"),
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test("Of many who sign up at once with a name in different letters, one gets it")
+    @Test("Of concurrent sign-ups with one name in different cases, exactly one succeeds")
     func race() async throws {
         try await TestServer.run { server in
             let names = ["\u{FC}nal", "\u{DC}nal", "\u{FC}NAL", "\u{DC}NAL", "\u{DC}naL", "\u{FC}naL"]
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test("A token, an application or a device that looks alike is another")
+    @Test("Look-alike installation ids and session tokens are distinct")
     func headers() async throws {
         try await TestServer.run { server in
             let fields: (String) -> JSONValue = { id in

@@ -4,7 +4,7 @@ import Testing
 
 /// Advisories of class A for names of classes, objects and parameters.
 @Suite struct SecurityNameTests {
-    @Test("GHSA-c442-97qw-j6c6: a class of a name that is none is not made, and holds nothing")
+    @Test("GHSA-c442-97qw-j6c6: invalid class names create no class and match nothing")
     func classNames() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-c442-97qw-j6c6: a pointer to a class of any name is data")
+    @Test("GHSA-c442-97qw-j6c6: the class name of a pointer never becomes SQL")
     func pointerTargets() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-6927-3vr9-fxf2: the id of an object is a text")
+    @Test("GHSA-6927-3vr9-fxf2: an object id never becomes SQL")
     func objectIds() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-gqpp-xgvh-9h7h: parameters of the deployment and names of hooks are kept letter for letter")
+    @Test("GHSA-gqpp-xgvh-9h7h: config parameter and hook names never become SQL, and hook names are kept exactly")
     func administration() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-c442-97qw-j6c6: two names that are alike in their first 63 bytes never share a table or a column")
+    @Test("GHSA-c442-97qw-j6c6: names that share their first 63 bytes never share a table or column")
     func longNames() async throws {
         try await TestServer.run { server in
             let stem = String(repeating: "N", count: 63)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-c442-97qw-j6c6: a NUL character is refused wherever it stands")
+    @Test("GHSA-c442-97qw-j6c6: rejects NUL characters anywhere in a request")
     func nulCharacters() async throws {
         try await TestServer.run { server in
             let id = try await SecurityProbe.makeSongs(server)

@@ -4,7 +4,7 @@ import Testing
 
 /// Advisories of class B: an operator instead of a text grants no access.
 @Suite struct SecurityOperatorTests {
-    @Test("GHSA-h4mf-75hf-67w4: a log-in takes a name and a password that are texts, and nothing else")
+    @Test("GHSA-h4mf-75hf-67w4: log-ins accept only strings as username, email and password")
     func logIn() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim", ["email": "kim@example.com"])
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-h4mf-75hf-67w4: a session token that is no text is no token")
+    @Test("GHSA-h4mf-75hf-67w4: rejects non-string session tokens with 209")
     func sessionTokens() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-5fw2-8jcv-xh87: an id of a login provider that is no text logs nobody in")
+    @Test("GHSA-5fw2-8jcv-xh87: rejects log-ins with non-string provider ids")
     func providerIds() async throws {
         try await TestServer.run { server in
             let body: JSONValue = ["authData": ["anonymous": ["id": "device-1"]]]
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-vgjh-hmwf-c588: the texts of a user are texts when they are written")
+    @Test("GHSA-vgjh-hmwf-c588: rejects non-string usernames, emails and passwords in writes")
     func userFields() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -100,7 +100,7 @@ import Testing
         "_password_changed_at", "_rperm", "_wperm", "_auth_data_anonymous", "_session_token", "_id",
     ]
 
-    @Test("GHSA-2m6g-crv8-p3c6: no query of a client asks for an internal column")
+    @Test("GHSA-2m6g-crv8-p3c6: clients can't filter, sort or select by internal columns")
     func internalColumns() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-2m6g-crv8-p3c6: a value of an internal column is not found by the key of a $select")
+    @Test("GHSA-2m6g-crv8-p3c6: an internal column as the key of $select matches nothing")
     func internalKeys() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-9cp7-3q5w-j92g: a bad regular expression is 102 in Parse's words, not the database's")
+    @Test("GHSA-9cp7-3q5w-j92g: an invalid $regex returns 102 with Parse's error text, not PostgreSQL's")
     func errorText() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-vgjh-hmwf-c588: names of inner queries and paths of a batch are texts")
+    @Test("GHSA-vgjh-hmwf-c588: rejects non-string class names in subqueries and paths or methods in batches")
     func otherTexts() async throws {
         try await TestServer.run { server in
             _ = try await SecurityProbe.makeSongs(server)

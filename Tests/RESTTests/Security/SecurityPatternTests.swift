@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("A client cannot send a back reference, wherever in a query it stands")
+    @Test("Rejects back references in a client's $regex anywhere in a query")
     func backReferences() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Row", ["text": "abab", "n": 1])
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("A client's slow pattern ends after its time, wherever in a query it stands, and others go on meanwhile")
+    @Test("A client's slow $regex times out anywhere in a query, while other finds are answered")
     func timeLimit() async throws {
         try await TestServer.run(["regexTimeout": 150, "allowRegexBackReferences": true, "statementTimeout": 60_000]) {
             server in
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("A pattern of a megabyte is refused before it is looked at")
+    @Test("Rejects overlong $regex patterns with 102, even from the master key")
     func length() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Row", ["text": "abab"])

@@ -8,7 +8,7 @@ import Testing
     private static let bound = Duration.seconds(15)
     private static let hidden: JSONObject = ["ACL": [:]]
 
-    @Test("Of lists with lists inside, not each element is compared with each: PostgreSQL could not be stopped")
+    @Test("AddUnique and equality on lists with large nested values stay fast")
     func nestedLists() async throws {
         try await TestServer.run { server in
             let zeros = JSONValue.array(Array(repeating: 0, count: 60_000) + [1])
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("Many members of one object inside a large one are set at once; elements of a large list are few at a time")
+    @Test("Sets 1000 members in a large object at once, but rejects as many list elements or increments")
     func manyMembers() async throws {
         try await TestServer.run { server in
             let id = try await server.create(
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("No coordinates bring those of others out of the range of numbers")
+    @Test("Rejects extreme coordinates and huge polygons, so that other users' geo queries keep working")
     func coordinates() async throws {
         try await TestServer.run { server in
             func point(_ latitude: Double, _ longitude: Double) -> JSONValue {
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("A text with too many words for PostgreSQL leaves those of others to be searched")
+    @Test("Hidden texts with too many words for PostgreSQL don't break other users' text search")
     func longTexts() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Note", ["text": "the quick fox"])

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-mmg8-87c5-jrc2: a protected field is left out of every answer")
+    @Test("GHSA-mmg8-87c5-jrc2: omits protected fields from every response")
     func reading() async throws {
         try await TestServer.run { server in
             let id = try await Self.makePeople(server)
@@ -68,7 +68,7 @@ import Testing
         ["$or": [["$and": [["$nor": [["vault.pin": "1111"]]]]]]], ["name": "b", "secret": "s-two"],
     ]
 
-    @Test("GHSA-72hp-qff8-4pvv, GHSA-r2m8-pxm9-9c4g: a query on a protected field is 119 in any form")
+    @Test("GHSA-72hp-qff8-4pvv, GHSA-r2m8-pxm9-9c4g: rejects any condition on a protected field with 119")
     func filtering() async throws {
         try await TestServer.run { server in
             let id = try await Self.makePeople(server)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-r2m8-pxm9-9c4g: nothing is sorted, selected or aggregated by a protected field")
+    @Test("GHSA-r2m8-pxm9-9c4g: rejects sorting, selecting and aggregating by a protected field")
     func ordering() async throws {
         try await TestServer.run { server in
             let id = try await Self.makePeople(server)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-mmg8-87c5-jrc2: operators that want a list take no object that looks like one")
+    @Test("GHSA-mmg8-87c5-jrc2: rejects array-like objects where operators require a list")
     func arrayLike() async throws {
         try await TestServer.run { server in
             _ = try await Self.makePeople(server)
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-37mj-c2wf-cx96, GHSA-wp76-gg32-8258: login data of others are neither read nor asked for")
+    @Test("GHSA-37mj-c2wf-cx96, GHSA-wp76-gg32-8258: clients can't read or query another user's authData")
     func loginData() async throws {
         try await TestServer.run { server in
             let body: JSONValue = ["username": "kim", "authData": ["anonymous": ["id": "device-secret"]]]
@@ -175,7 +175,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-75v4-m273-5j49: a log-in shows no more of the user than the class permissions do")
+    @Test("GHSA-75v4-m273-5j49: a log-in returns no user fields that class-level permissions deny")
     func loginWithoutGet() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim", ["email": "kim@example.com", "note": "private"])
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-g4v2-qx3q-4p64: the current session hides what is protected in sessions")
+    @Test("GHSA-g4v2-qx3q-4p64: session routes omit the protected fields of sessions")
     func currentSession() async throws {
         try await TestServer.run(["protectedFields": ["_Session": ["*": ["createdWith"]]]]) { server in
             let kim = try await server.signUp("kim")

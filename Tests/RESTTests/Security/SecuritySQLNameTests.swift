@@ -37,7 +37,7 @@ import Testing
         END $$
         """
 
-    @Test("A class whose fields are all identifiers of the compiled SQL answers as every other does")
+    @Test("Fields and classes named like identifiers in the generated SQL behave like any others")
     func identifiers() async throws {
         let statements = Statements()
         let logger = Logger(label: "statements") { _ in Handler(statements: statements) }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct SecuritySessionWriteTests {
     private static let serverOwned = ["user", "installationId", "sessionToken", "expiresAt", "createdWith", "ACL"]
 
-    @Test("GHSA-6w4q-23cf-j9jp, GHSA-jc39-686j-wp6q, GHSA-f6j3-w9v3-cq22: the server keeps what it owns")
+    @Test("GHSA-6w4q-23cf-j9jp, GHSA-jc39-686j-wp6q, GHSA-f6j3-w9v3-cq22: server-owned session fields are read-only")
     func update() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-5v7g-9h8f-8pgg: a dotted name does not reach into what the server owns")
+    @Test("GHSA-5v7g-9h8f-8pgg: dotted keys can't change server-owned session fields")
     func dottedUpdate() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-5v7g-9h8f-8pgg: a session that a client creates is nobody else's, whichever name leads to its user")
+    @Test("GHSA-5v7g-9h8f-8pgg: a session that a client creates always belongs to the caller")
     func creation() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-6w4q-23cf-j9jp: somebody else's session is neither read nor written nor found")
+    @Test("GHSA-6w4q-23cf-j9jp: a user can't read, update, delete or find another user's session")
     func foreign() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

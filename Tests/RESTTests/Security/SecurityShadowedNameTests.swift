@@ -10,7 +10,7 @@ import Testing
         "member", "role", "child", "held", "name", "unnest", "byName",
     ]
 
-    @Test("A role with a field named like an alias keeps nobody from adding users to roles")
+    @Test("A role with fields named like SQL aliases doesn't break adding users to roles")
     func roles() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("Classes and fields with the names of aliases answer as others do")
+    @Test("Classes and fields named like SQL aliases behave like any others")
     func classes() async throws {
         try await TestServer.run { server in
             for className in ["Plain", "r", "s", "q", "pair", "owned", "updated", "object", "doc"] {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("Names of PostgreSQL's columns and catalogue are refused, and read nothing")
+    @Test("Rejects fields named like PostgreSQL's system columns and classes named like its catalogs")
     func systemNames() async throws {
         try await TestServer.run { server in
             for name in ["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"] {
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("Scores of a search meet no field")
+    @Test("A field named ts_rank_cd doesn't conflict with search scores")
     func scores() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Text", ["words": "fox", "ts_rank_cd": 2])
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("Values that a column cannot hold, and rows without ids, are no errors of the server")
+    @Test("Overlong ids in relations and internal classes without ids cause no server error")
     func values() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Thing", ["l": [["a": ["b": 1]]]])

@@ -4,7 +4,7 @@ import Testing
 
 /// Attacks on other clients with class changes.
 @Suite struct SecurityTableLockTests {
-    @Test("A client that adds fields beside a backup does not stop the reads of the class, and succeeds after it")
+    @Test("Adding fields during a backup doesn't block reads and succeeds after the backup")
     func backup() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Song", ["name": "x"])
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("An object that was acknowledged is not lost with a class that is removed as empty")
+    @Test("Deleting an empty class never loses an object that was acknowledged at the same time")
     func removal() async throws {
         try await TestServer.run { server in
             for round in 0..<20 {
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("A class that another session reads for long is not removed under it, and the answer says so")
+    @Test("Deleting a class that another session keeps reading fails with 124 and succeeds later")
     func removalBesideReader() async throws {
         try await TestServer.run(["transactionTimeout": 500]) { server in
             _ = try await server.send("POST", "/schemas/Song", ["className": "Song"], as: .master).succeeded()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("A server starts beside a backup of its database")
+    @Test("A server can start during a backup of its database")
     func start() async throws {
         try await TestServer.run { server in
             let tables = try await server.texts(

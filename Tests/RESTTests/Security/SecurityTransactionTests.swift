@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("Clients that change the same rows in opposite orders stop nobody, and none of them fails")
+    @Test("Transactions that update the same rows in opposite orders all succeed without deadlocks")
     func oppositeOrders() async throws {
         try await Self.runWithoutDeadlocks { server in
             var paths: [String] = []
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("Who changes the same rows in another order than others, whichever, makes none of them begin again")
+    @Test("Transactions that update the same rows in many different orders cause no deadlocks")
     func orders() async throws {
         try await Self.runWithoutDeadlocks { server in
             var calls: [JSONValue] = []
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("Clients that remove and change the same rows in opposite orders get 200 or 101")
+    @Test("Transactions that delete and update the same rows in opposite orders return 200 or 101")
     func removals() async throws {
         try await TestServer.run { server in
             var ids: [String] = []
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("A transaction locks no row that its caller may not change")
+    @Test("A transaction doesn't wait for the lock of a row that its caller can't change")
     func foreignRows() async throws {
         try await TestServer.run { server in
             let mine = try await server.create("Note", ["n": 1, "ACL": ["*": ["read": true]]], as: .master)
@@ -117,7 +117,7 @@ import Testing
         try await server.send("GET", "/schemas/Song", as: .master)["fields"]?[name] != nil
     }
 
-    @Test("An owner who adds a field in a transaction does not stop the class for half a minute")
+    @Test("A transaction that adds fields under a pointer permission isn't delayed by a lock")
     func ownersField() async throws {
         try await TestServer.run { server in
             let song = try await Self.owned(server)
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("Who may not add fields to an object leaves no field behind, in a transaction or outside of one")
+    @Test("A denied update adds no field to the class, inside or outside a transaction")
     func strangersField() async throws {
         try await TestServer.run { server in
             let song = try await Self.owned(server)
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("No transaction holds its locks while a log-in is computed")
+    @Test("Rejects a transaction that contains a log-in, log-out or password check with 107")
     func logIns() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("A password that is set in a transaction is the user's, and an old one is refused as everywhere")
+    @Test("Passwords set in a transaction work, follow the password history and are rolled back with it")
     func passwords() async throws {
         try await TestServer.run(["passwordPolicy": ["maxPasswordHistory": 2]]) { server in
             let kim = try await server.signUp("kim", password: "first")
@@ -207,7 +207,7 @@ import Testing
         }
     }
 
-    @Test("A transaction of more calls than a client may send is refused as a whole")
+    @Test("Rejects a client's transaction of more than 200 calls as a whole")
     func calls() async throws {
         try await TestServer.run { server in
             let calls = (0..<201).map { Self.call("POST", "/classes/Note", ["n": .number(Double($0))]) }
@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test("A class that others remove while transactions write into it makes no 500")
+    @Test("A transaction that uses a field just deleted by another server causes no server error")
     func staleClass() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Note", ["n": 1, "text": "x"])
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test("A transaction opens no session, and a refused one has ended none")
+    @Test("Rejects transactions that would open a session, and existing sessions stay valid")
     func sessions() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test("A creation in the same transaction lets nobody at an object that is there")
+    @Test("A create in a transaction grants no access to an existing object with the same id")
     func pretended() async throws {
         try await TestServer.run(["allowCustomObjectId": true]) { server in
             let id = try await server.create("Song", ["objectId": "theirs", "ACL": [:]], as: .master)
