@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(
-        "Serves 1000 log-in or sign-up requests from one address and rejects the next",
+        "Limits log-in and sign-up requests to 1000 per address",
         arguments: ["/login", "/verifyPassword", "/challenge", "/users"])
     func school(path: String) async throws {
         try await TestServer.run(["trustProxy": true]) { server in

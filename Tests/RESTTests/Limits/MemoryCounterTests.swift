@@ -10,7 +10,7 @@ import Testing
         counter.count([RequestDemand(limit: 0, sender: sender(number), amount: amount)])[0]
     }
 
-    @Test("A flood of senders stays within the capacity and doesn't evict a sender with many requests")
+    @Test("Keeps the count of a frequent sender during a flood of others, without exceeding the capacity")
     func flood() {
         let counter = MemoryCounter(windows: [3_600_000], capacity: 1000)
         _ = Self.count(counter, -1, 50)
@@ -21,7 +21,7 @@ import Testing
         #expect(Self.count(counter, -1).requests == 51)
     }
 
-    @Test("Stays within the capacity even if every sender has sent many requests")
+    @Test("Doesn't exceed the capacity even if every sender has sent many requests")
     func evenFlood() {
         let counter = MemoryCounter(windows: [3_600_000], capacity: 100)
         for number in 0..<1000 { _ = Self.count(counter, number, 5000) }

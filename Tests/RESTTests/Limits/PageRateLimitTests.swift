@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("Allows 1000 token guesses per address, however the path is written, then ignores even valid tokens")
+    @Test("Allows 1000 token guesses per address, however the path is written, then rejects even valid tokens")
     func guesses() async throws {
         try await Self.run(["rateLimit": [Self.limit("/apps/:app/:page", 6)]]) { server in
             let kim = try await server.signUp("kim", ["email": "kim@music.example"])

@@ -12,7 +12,7 @@ import Testing
         return ["rateLimitStore": "database", "rateLimit": [.object(limit.merging(more) { $1 })]]
     }
 
-    @Test("Two servers on one database enforce the limit exactly under parallel requests")
+    @Test("Two servers on one database share a limit exactly under parallel requests")
     func together() async throws {
         try await TestServer.run(Self.options(20)) { server in
             try await server.alongside(Self.options(20)) { other in

@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("Counts an SDK's read sent as POST as GET; unknown clients, writes and log-ins count as POST")
+    @Test("Counts reads that SDKs send as POST as GET; unknown clients, writes and log-ins count as POST")
     func readsOfSDKs() async throws {
         let methods: JSONObject = ["requestMethods": ["POST"]]
         let options: JSONObject = [

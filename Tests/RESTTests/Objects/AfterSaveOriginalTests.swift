@@ -42,7 +42,9 @@ import Testing
         try await TestServer.run(extensions: extensions) { try await body($0, notes) }
     }
 
-    @Test("Concurrent saves each pass the state they changed as the original", arguments: [false, true])
+    @Test(
+        "Concurrent saves each pass the exact state they changed to afterSave as the original",
+        arguments: [false, true])
     func crossing(hasBefore: Bool) async throws {
         try await Self.run(hasBefore: hasBefore) { server, notes in
             let id = try await server.create("Note", ["number": 0, "text": "a"])
@@ -67,7 +69,9 @@ import Testing
         }
     }
 
-    @Test("The original of a user contains no passwords, tokens or internal fields", arguments: [false, true])
+    @Test(
+        "The original user passed to afterSave contains no passwords, tokens or internal fields",
+        arguments: [false, true])
     func users(hasBefore: Bool) async throws {
         try await Self.run(hasBefore: hasBefore) { server, notes in
             let ann = try await server.signUp("ann")

@@ -17,7 +17,7 @@ import Testing
             ["fields": ["text": ["type": "String"]], "classLevelPermissions": .object(permissions)], as: .master)
     }
 
-    @Test("Creating without an ACL applies and returns the class's default; updates don't change it")
+    @Test("A create without an ACL applies and returns the class's default ACL; updates don't change it")
     func creation() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(
-        "Combines $in with $inQuery and $nin with $notInQuery in either order, with or without a trigger",
+        "Matches the union of $in and $inQuery, and excludes that of $nin and $notInQuery, in either order",
         arguments: ["Artist", "Other"] as [Name])
     func lists(triggered: Name) async throws {
         try await TestServer.run(extensions: Self.banning(triggered)) { server in

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("Includes the nested objects of one path although another path has missing objects")
+    @Test("Missing objects on one include path don't affect nested objects on another")
     func missing() async throws {
         try await TestServer.run { server in
             try await Self.fill(server)

@@ -52,14 +52,13 @@ import Testing
             "the header's id is ignored with the master key", "", "POST", "", ["deviceType": "ios"], 135, "",
             headers: own, isMaster: true),
         .init(
-            "an id that isn't a string", "a:i1/t1", "POST", "",
-            ["deviceType": "ios", "installationId": ["$ne": .null]],
+            "a non-string id", "a:i1/t1", "POST", "", ["deviceType": "ios", "installationId": ["$ne": .null]],
             111, "a:i1/t1"),
         .init(
-            "a token that isn't a string", "a:i1/t1", "POST", "",
+            "a non-string token", "a:i1/t1", "POST", "",
             ["deviceType": "ios", "installationId": "i2", "deviceToken": ["$ne": .null]], 111, "a:i1/t1"),
         .init(
-            "an appIdentifier that isn't a string", "a:i1/t1", "POST", "",
+            "a non-string appIdentifier", "a:i1/t1", "POST", "",
             ["deviceType": "ios", "installationId": "i2", "deviceToken": "t1", "appIdentifier": ["$ne": .null]], 111,
             "a:i1/t1"),
         // Rows found by installation id
@@ -75,8 +74,7 @@ import Testing
             "a known id takes over the token of other rows", "a:i1/t1 b:i2/t2 c:i3/t2", "POST", "",
             ["installationId": "i1", "deviceToken": "t2"], 200, "a:i1/t2"),
         .init(
-            "a known id in the header leaves the token of other rows", "a:i1/t1 b:i2/t2", "POST", "",
-            ["deviceToken": "t2"], 200,
+            "a header's known id leaves others' tokens", "a:i1/t1 b:i2/t2", "POST", "", ["deviceToken": "t2"], 200,
             "a:i1/t2 b:i2/t2", headers: own),
         .init(
             "a known id takes over the token within its app", "a:i1/t1/x b:i2/t2/x c:i3/t2/y", "POST", "",
@@ -275,9 +273,7 @@ import Testing
         ),
     ]
 
-    @Test(
-        "The duplicateDeviceToken options decide whether duplicates are removed and which row is kept", arguments: 0..<4
-    )
+    @Test("duplicateDeviceToken options choose the kept row and whether duplicates are removed", arguments: 0..<4)
     func options(choice: Int) async throws {
         let (options, moved, merged) = Self.choices[choice]
         try await TestServer.run(["installation": .object(options)]) { server in

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("The master key can exceed maxObjectSize; clients can still change or shrink small fields")
+    @Test("The master key can exceed maxObjectSize; clients can still change small fields or shrink the object")
     func master() async throws {
         try await TestServer.run(Self.options) { server in
             let id = try await server.create("Song", ["t": Self.text(3 * Self.limit), "n": 0], as: .master)

@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("Every kind of read hides the fields that all protected-field sets of the caller contain")
+    @Test("Every kind of read hides a field if all protected-field sets that apply to the caller contain it")
     func reading() async throws {
         try await TestServer.run { server in
             let setting = try await Setting(server)

@@ -32,7 +32,7 @@ import Testing
         ).int(0, 0) ?? 0
     }
 
-    @Test("Requests beyond statementTimeout return 124, whatever the route, and write nothing")
+    @Test("Reads and writes beyond statementTimeout return 124, and the writes have no effect")
     func statementTimeout() async throws {
         try await TestServer.run(["statementTimeout": 500, "lockTimeout": 60_000]) { server in
             let song = try await server.create("Song", ["title": "a"])

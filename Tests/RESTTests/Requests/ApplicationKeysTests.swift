@@ -22,7 +22,7 @@ struct ApplicationKeysTests {
         return try (try keys ?? Self.keys()).power(of: credentials, address: address)
     }
 
-    @Test("Valid keys take precedence in the order maintenance, master and client")
+    @Test("Uses the maintenance key before the master key, and the master key before client keys")
     func keys() throws {
         #expect(try decide { _ in } == .client)
         #expect(try decide { $0.masterKey = "master" } == .master)

@@ -179,7 +179,7 @@ import Testing
         }
     }
 
-    @Test("Builds the indexes of a large table all or none, and once under concurrent requests")
+    @Test("Builds all or none of the indexes of a large table, and only once under concurrent requests")
     func largeTable() async throws {
         try await Self.songs.run { server in
             try await server.execute(

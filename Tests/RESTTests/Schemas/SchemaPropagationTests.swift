@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("After the listening connection broke, detects schema changes missed before it")
+    @Test("Detects missed schema changes when the listening connection is re-established")
     func interrupted() async throws {
         try await TestServer.run(Self.told) { server in
             _ = try await server.create("Song", ["n": 1])

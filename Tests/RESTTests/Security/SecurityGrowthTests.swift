@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("Text search for a term of 60,000 flag letters stays fast")
+    @Test("Text search for a term of 60,000 regional-indicator letters stays fast")
     func searchedWords() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "alpha"])

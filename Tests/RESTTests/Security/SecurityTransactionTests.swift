@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("Transactions that update the same rows in many different orders cause no deadlocks")
+    @Test("Transactions that update the same rows in many different orders all succeed without deadlocks")
     func orders() async throws {
         try await Self.runWithoutDeadlocks { server in
             var calls: [JSONValue] = []
@@ -117,7 +117,7 @@ import Testing
         try await server.send("GET", "/schemas/Song", as: .master)["fields"]?[name] != nil
     }
 
-    @Test("A transaction that adds fields under a pointer permission isn't delayed by a lock")
+    @Test("A transaction that adds fields under a pointer permission doesn't wait for a lock timeout")
     func ownersField() async throws {
         try await TestServer.run { server in
             let song = try await Self.owned(server)
