@@ -105,7 +105,9 @@ import Testing
         }
     }
 
-    @Test("Every module is in the list, and imports no module that stands above it", arguments: mayImport.keys.sorted())
+    @Test(
+        "A module imports only what the list allows, and no two modules import each other",
+        arguments: mayImport.keys.sorted())
     func direction(module: String) throws {
         let allowed = try #require(Self.mayImport[module])
         let files = try Self.files(of: module)
@@ -124,14 +126,14 @@ import Testing
         }
     }
 
-    @Test("No module is missing in the list")
+    @Test("The list names every module in Sources")
     func complete() throws {
         for module in try Self.folders().keys {
             #expect(Self.mayImport[module] != nil, "\(module) has no place in the order of modules")
         }
     }
 
-    @Test("All SQL is in the storage and in the client of PostgreSQL", arguments: mayImport.keys.sorted())
+    @Test("Only ParseStorage, Postgres and LocalPostgres contain SQL", arguments: mayImport.keys.sorted())
     func statements(module: String) throws {
         guard !["ParseStorage", "Postgres", "LocalPostgres"].contains(module) else { return }
         for file in try Self.files(of: module) {
@@ -143,7 +145,7 @@ import Testing
     }
 
     @Test(
-        "On Linux no module imports Foundation beyond its essentials, which would link ICU",
+        "On Linux no module imports full Foundation, which would link ICU",
         arguments: mayImport.keys.sorted())
     func essentials(module: String) throws {
         for file in try Self.files(of: module) {
@@ -155,7 +157,7 @@ import Testing
         }
     }
 
-    @Test("Rules wait for nothing")
+    @Test("The Rules module never awaits")
     func rulesArePure() throws {
         for file in try Self.files(of: "Rules") {
             let text = try String(contentsOf: file, encoding: .utf8)

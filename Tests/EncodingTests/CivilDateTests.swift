@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct CivilDateTests {
     @Test(
-        "Days are counted from 1970-01-01",
+        "Converts between dates and days since 1970-01-01",
         arguments: [
             (CivilDate(year: 1970, month: 1, day: 1), 0), (CivilDate(year: 1969, month: 12, day: 31), -1),
             (CivilDate(year: 2000, month: 2, day: 29), 11_016), (CivilDate(year: 9999, month: 12, day: 31), 2_932_896),
@@ -14,7 +14,7 @@ import Testing
         #expect(CivilDate(daysSince1970: days) == date)
     }
 
-    @Test("Every day follows the one before it, through all leap years of a cycle")
+    @Test("Converts every day of a 400-year leap-year cycle in both directions")
     func everyDay() {
         var date = CivilDate(year: 1899, month: 12, day: 31)
         var wrong = 0

@@ -2,10 +2,10 @@ import Encoding
 import Foundation
 import Testing
 
-@Suite("Paths of files, and files by their descriptors")
+@Suite("File paths and open files")
 struct FilePathTests {
     @Test(
-        "A path has a name and a folder",
+        "Splits a path into its folder and name",
         arguments: [
             ("/tmp/a", "a", "/tmp"), ("/tmp/a/", "a", "/tmp"), ("a", "a", ""), ("/a", "a", "/"), ("/", "/", "/"),
             ("a//b", "b", "a"), ("", "", ""), ("a/", "a", ""), ("a/b/c.tar.gz", "c.tar.gz", "a/b"),
@@ -16,13 +16,13 @@ struct FilePathTests {
     }
 
     @Test(
-        "An extension is what follows the last dot of the name",
+        "Takes the extension after the last dot of the file name",
         arguments: [("/a.b/main.js", "js"), ("main", ""), (".env", ""), ("a.b/c", ""), ("a.tar.gz", "gz"), ("a.", "")])
     func extensions(path: String, expected: String) {
         #expect(FilePaths.fileExtension(of: path) == expected)
     }
 
-    @Test("Blanks and line breaks around a text are removed, inside it they stay")
+    @Test("Trims blanks and line breaks at the ends, but not inside a text")
     func trimming() {
         #expect(" \t\u{A0}a b\r\n ".trimmingBlanks(newlines: true) == "a b")
         #expect("\n a \n".trimmingBlanks() == "\n a \n")
@@ -30,7 +30,7 @@ struct FilePathTests {
         #expect("\n".trimmingBlanks(newlines: true).isEmpty)
     }
 
-    @Test("What is written is read again, from any position")
+    @Test("Reads back written bytes, also after a seek; fails to write after a close")
     func file() throws {
         let path = FileManager.default.temporaryDirectory.path + "/roost-file-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -53,7 +53,7 @@ struct FilePathTests {
         #expect(try read.read(10) == [bytes[199_999]])
     }
 
-    @Test("A file that can't be opened or written fails with the system's text")
+    @Test("Reports the system's error if a file can't be opened or written")
     func failures() throws {
         let missing = #expect(throws: SystemError.self) { try OpenFile("/nowhere/at/all", O_RDONLY) }
         #expect(missing?.code == ENOENT && missing?.description == "No such file or directory")

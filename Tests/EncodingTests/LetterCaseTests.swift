@@ -1,10 +1,10 @@
 import Encoding
 import Testing
 
-@Suite("Letters in names of protocols")
+@Suite("ASCII letter case")
 struct LetterCaseTests {
     @Test(
-        "A to Z have two cases, everything else has one",
+        "Changes the case of A to Z only",
         arguments: [
             ("Text/HTML", "text/html", "TEXT/HTML"), ("", "", ""), ("x", "x", "X"), ("@[`{", "@[`{", "@[`{"),
             ("\u{212A}k", "\u{212A}k", "\u{212A}K"), ("\u{C9}a", "\u{C9}a", "\u{C9}A"),

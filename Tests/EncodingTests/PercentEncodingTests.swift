@@ -2,14 +2,14 @@ import Encoding
 import Testing
 
 @Suite struct PercentEncodingTests {
-    @Test("A text is encoded as JavaScript's encodeURIComponent does")
+    @Test("Encodes like JavaScript's encodeURIComponent, optionally keeping slashes")
     func encode() {
         #expect(PercentEncoding.encode("aZ09-_.!~*'()") == "aZ09-_.!~*'()")
         #expect(PercentEncoding.encode("a b/c?ü%") == "a%20b%2Fc%3F%C3%BC%25")
         #expect(PercentEncoding.encode("a b/c", keepingSlashes: true) == "a%20b/c")
     }
 
-    @Test("What was encoded is decoded again; a plus is a space in forms alone")
+    @Test("Decodes what it encoded, and treats a plus as a space only in forms")
     func decode() {
         for text in ["", "a b/c?ü%", "\u{212a}\u{0}"] {
             #expect(PercentEncoding.decode(PercentEncoding.encode(text)).map { Array($0.utf8) } == Array(text.utf8))
@@ -18,7 +18,7 @@ import Testing
         #expect(PercentEncoding.decode("a+b%2b", plusIsSpace: true) == "a b+")
     }
 
-    @Test("Half an escape and bytes that are no UTF-8 are refused", arguments: ["%", "%4", "%zz", "%C3", "%ff%fe"])
+    @Test("Rejects incomplete escapes and invalid UTF-8", arguments: ["%", "%4", "%zz", "%C3", "%ff%fe"])
     func refused(text: String) {
         #expect(PercentEncoding.decode(text) == nil)
     }

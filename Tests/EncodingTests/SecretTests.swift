@@ -2,7 +2,7 @@ import Encoding
 import Testing
 
 @Suite struct SecretTests {
-    @Test("A secret is equal to its own bytes alone, and an empty one to nothing")
+    @Test("Secrets are equal only if their bytes are, and empty ones never")
     func comparison() {
         #expect(ConstantTime.areEqual("secret", "secret"))
         for other in ["", "secre", "secret ", "Secret", "secre\u{212a}", "secretsecret"] {
@@ -13,7 +13,7 @@ import Testing
         #expect(!ConstantTime.areEqual("\u{212a}ey", "Key"))
     }
 
-    @Test("The hash of a text is that of FNV-1a, in every process")
+    @Test("The stable hash of a text is its 64-bit FNV-1a hash")
     func hash() {
         #expect(StableHash.of("") == 0xcbf2_9ce4_8422_2325)
         #expect(StableHash.of("a") == 0xaf63_dc4c_8601_ec8c)

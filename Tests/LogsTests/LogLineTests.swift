@@ -26,7 +26,7 @@ struct LogLineTests {
         #expect(line["level"] == "error" && line["id"] == "a" && line["ms"] == 1.5)
     }
 
-    @Test("No field takes the place of what each line has")
+    @Test("A field named like a standard one gets an underscore appended")
     func ownNames() throws {
         let line = try Self.object(Self.line("words", ["message": "other words", "timestamp": "never"]))
         #expect(line["message"] == "words" && line["message_"] == "other words")
@@ -42,7 +42,7 @@ struct LogLineTests {
                 == "\(Self.time) error roost: many words a=\"the \\\"best\\\" song\" c=1\n")
     }
 
-    @Test("Control characters of one and of two bytes steer no terminal and begin no line")
+    @Test("Replaces control characters of one or two bytes with blanks")
     func controlCharacters() throws {
         var bytes: [UInt8] = []
         try Self.line("a\n\u{1B}\u{9B}\u{85}é\u{A9}").write(as: .text, to: &bytes)

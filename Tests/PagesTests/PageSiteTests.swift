@@ -3,7 +3,7 @@ import Pages
 import ServerConfiguration
 import Testing
 
-@Suite("Pages that links in mails lead to")
+@Suite("Account pages")
 struct PageSiteTests {
     private static func site(_ options: JSONObject = [:]) throws -> PageSite {
         var values: JSONObject = [
@@ -16,7 +16,7 @@ struct PageSiteTests {
     }
 
     @Test(
-        "Every built-in page says which it is, and needs neither scripts nor other hosts",
+        "Every built-in page names itself, and uses neither scripts nor other hosts",
         arguments: BuiltInPage.allCases)
     func builtIn(page: BuiltInPage) throws {
         let parameters = PageParameters([(.appName, "My <App>"), (.token, "t"), (.username, "u")])
@@ -27,7 +27,7 @@ struct PageSiteTests {
         #expect(shown.securityPolicy.contains("default-src 'none'"))
     }
 
-    @Test("What a request brings is text, whatever it looks like")
+    @Test("Escapes request parameters in a page")
     func escaping() throws {
         let evil = "\"><script>alert(1)</script>'`=\u{301}"
         let parameters = PageParameters([(.token, evil), (.username, evil), (.error, evil)])
@@ -36,7 +36,7 @@ struct PageSiteTests {
         #expect(!page.html.contains("value=\"\">"))
     }
 
-    @Test("There are pages in German, and in no language that there is not")
+    @Test("Serves German pages, falls back to English, and ignores paths outside its folder")
     func languages() throws {
         let site = try Self.site(["enableLocalization": true])
         func html(_ locale: String) throws -> String {
@@ -50,7 +50,7 @@ struct PageSiteTests {
         #expect(site.asset("style.css") != nil)
     }
 
-    @Test("An address of a page has its parameters, and its language where there is one")
+    @Test("A page's URL contains its parameters and its locale")
     func addresses() throws {
         let site = try Self.site(["enableLocalization": true])
         let parameters = PageParameters([(.appName, "a b"), (.locale, "de-AT")])

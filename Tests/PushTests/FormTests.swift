@@ -12,7 +12,7 @@ import Testing
 /// The payloads of push services.
 @Suite struct FormTests {
     @Test(
-        "Data become Apple's payload",
+        "Converts push data to an APNs payload",
         arguments: [
             (#"{"alert":"x"}"#, #"{"aps":{"alert":"x"}}"#),
             (#"{"title":"t","alert":"x"}"#, #"{"aps":{"alert":{"body":"x","title":"t"}}}"#),
@@ -31,13 +31,13 @@ import Testing
     }
 
     @Test(
-        "A token becomes part of a path only when it is one",
+        "Puts only valid device tokens into APNs paths",
         arguments: [
             ("00ff", "/3/device/00ff"), ("../x", nil), ("a", nil), ("ab\r\n", nil), ("xy", nil),
         ])
     func paths(token: String, path: String?) { #expect(APNsForm.path(token) == path) }
 
-    @Test("Web push is encrypted as RFC 8291 shows in its appendix")
+    @Test("Encrypts web push as in the example of RFC 8291")
     func encryption() throws {
         let key = try P256.KeyAgreement.PrivateKey(
             rawRepresentation: #require(Base64URL.decode("yfWPiYE-n46HLnH0KqZOF1fJJU3MYrct3AELtAQ-oRw")))
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(
-        "Answers of Apple's mean what they say",
+        "Maps APNs responses to outcomes",
         arguments: [
             (410, #"{"reason":"Unregistered","timestamp":5}"#, PushOutcome.dead("Unregistered", since: 5)),
             (400, #"{"reason":"BadDeviceToken"}"#, .unknownToken("BadDeviceToken")),
@@ -68,7 +68,7 @@ import Testing
         #expect(APNsAnswer(status: status, retryAfter: 7, body: Array(body.utf8)).outcome == outcome)
     }
 
-    @Test("A token for Apple is kept for 55 minutes, and never made anew within 20")
+    @Test("Reuses an APNs provider token after 54 minutes, and renews it after 56")
     func providerTokens() throws {
         let token = try ProviderToken(
             key: P256.Signing.PrivateKey().pemRepresentation, keyId: "K", teamId: "T")
@@ -77,7 +77,7 @@ import Testing
         #expect(try token.text(at: 1_000_000 + 56 * 60) != first)
     }
 
-    @Test("Of a token that Apple does not take any more another is made only when it is 20 minutes old")
+    @Test("Renews a rejected APNs provider token only once it is 20 minutes old")
     func refusedProviderTokens() throws {
         let token = try ProviderToken(
             key: P256.Signing.PrivateKey().pemRepresentation, keyId: "K", teamId: "T")
@@ -93,7 +93,7 @@ import Testing
         func move() { time.withLock { $0 = Date.now.timeIntervalSince1970 } }
     }
 
-    @Test("When Apple calls a token expired it is made anew once, and all that was refused is sent")
+    @Test("Renews an expired APNs provider token once, and resends the rejected notifications")
     func expiredToken() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["ab": [.failure(403, "ExpiredProviderToken"), .good]]
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("A time to wait that is none is none", arguments: [Double.infinity, .nan, -1, 1e300])
+    @Test("Ignores invalid retry delays", arguments: [Double.infinity, .nan, -1, 1e300])
     func times(seconds: Double) throws {
         let attempt = PushAttempt(device: PushDevice(objectId: "a", token: "t", type: "web"), entries: [])
         let next = try #require(attempt.later(.busy("x", after: seconds), maxTries: 5, after: seconds))

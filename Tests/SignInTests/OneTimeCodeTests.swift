@@ -1,7 +1,7 @@
 import SignIn
 import Testing
 
-@Suite("Codes of authenticator apps")
+@Suite("One-time codes (TOTP)")
 struct OneTimeCodeTests {
     private static let seeds: [OneTimeCode.Algorithm: String] = [
         .sha1: "12345678901234567890", .sha256: "12345678901234567890123456789012",
@@ -9,7 +9,7 @@ struct OneTimeCodeTests {
     ]
 
     @Test(
-        "The codes are those of RFC 6238, appendix B",
+        "Computes the codes of RFC 6238, appendix B",
         arguments: [
             (59, .sha1, "94287082"), (59, .sha256, "46119246"), (59, .sha512, "90693936"),
             (1_111_111_109, .sha1, "07081804"), (1_111_111_109, .sha256, "68084774"),
@@ -22,7 +22,7 @@ struct OneTimeCodeTests {
         #expect(code.code(step: seconds / 30) == expected)
     }
 
-    @Test("A code is taken a step before and after its own, and never again")
+    @Test("Accepts a code one step early or late, but only once")
     func window() {
         let code = OneTimeCode(secret: Array("12345678901234567890".utf8))
         let text = code.code(step: 100)

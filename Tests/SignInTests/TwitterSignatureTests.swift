@@ -2,7 +2,7 @@ import SignIn
 import Testing
 
 struct TwitterSignatureTests {
-    @Test("A request is signed as another implementation signs it, special characters among its secrets")
+    @Test("Signs a request whose keys and tokens contain special characters per RFC 5849")
     func signature() {
         let header = TwitterProvider.authorization(
             url: TwitterProvider.url, key: "key!", secret: "sec'ret", token: "to*ken", tokenSecret: "to(k)",
