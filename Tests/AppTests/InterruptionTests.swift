@@ -17,7 +17,7 @@ struct InterruptionTests {
 
     private struct Broken: Error {}
 
-    @Test("A signal that comes when the start has ended stops the services, although they began later")
+    @Test("A signal received during startup stops the services that start afterwards")
     func betweenPhases() async throws {
         let interruption = Interruption()
         let value = try await interruption.guarding { () async throws -> Int in
@@ -28,7 +28,7 @@ struct InterruptionTests {
         try await interruption.run([.init(service: Waiting(), successTerminationBehavior: .gracefullyShutdownGroup)])
     }
 
-    @Test("A second signal ends services that don't stop by themselves")
+    @Test("A second signal ends services that ignore a graceful shutdown")
     func second() async throws {
         let interruption = Interruption()
         interruption.record()
@@ -38,7 +38,7 @@ struct InterruptionTests {
         }
     }
 
-    @Test("A signal cancels what is guarded; without one, its own error is thrown")
+    @Test("A signal cancels a guarded operation; otherwise the operation's own error is thrown")
     func guarding() async throws {
         let interruption = Interruption()
         await #expect(throws: Broken.self) { try await interruption.guarding { throw Broken() } }
@@ -50,7 +50,7 @@ struct InterruptionTests {
         }
     }
 
-    @Test("A caller that is cancelled cancels what is guarded, and the services")
+    @Test("Cancelling the caller cancels a guarded operation and the services")
     func cancellation() async throws {
         let interruption = Interruption()
         let guarded = Task { try await interruption.guarding { try await Task.sleep(for: .seconds(60)) } }

@@ -78,7 +78,7 @@ struct ListenFailureTests {
         }
     }
 
-    @Test("Stops what it had prepared if a later feature can't be prepared")
+    @Test("Stops the prepared features if a later one can't be prepared")
     func preparation() async throws {
         try await TestServer.run { other in
             let metrics = try await FreePort.find()

@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// `roost mail`, and mails printed on a terminal.
-@Suite("Mails at the command line", .timeLimit(.minutes(10)))
+@Suite("Mail on the command line", .timeLimit(.minutes(10)))
 struct MailCommandTests {
     private static func run(
         _ arguments: [String], _ options: JSONObject, _ check: (String, String) throws -> Void = { _, _ in }
@@ -31,7 +31,7 @@ struct MailCommandTests {
         return (result.terminationStatus.isSuccess, text)
     }
 
-    @Test("The preview writes every mail and every page, in each language")
+    @Test("roost mail preview writes every mail and page in each language")
     func preview() async throws {
         let options: JSONObject = [
             "appId": "app", "masterKey": "m", "appName": "Größe <b>", "pages": ["enableLocalization": true],
@@ -71,7 +71,7 @@ struct MailCommandTests {
         #expect(result.isSuccess, "\(result.text)")
     }
 
-    @Test("The test mail is sent at once, and the words of the server are told, good or bad")
+    @Test("roost mail test sends a mail and prints the server's reply or the reason for the failure")
     func test() async throws {
         try await MailCatcher.run { catcher in
             let options = catcher.options(["appId": "app", "masterKey": "m"])
@@ -115,7 +115,7 @@ struct MailCommandTests {
         """
 
     @Test(
-        "On a terminal, with the embedded PostgreSQL, mails are shown where nothing sends them; elsewhere there is the error"
+        "Without emailAdapter, prints mails on a terminal; elsewhere the request fails"
     )
     func terminal() async throws {
         try await CrashServer.run { server in

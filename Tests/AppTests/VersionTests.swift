@@ -16,7 +16,7 @@ struct VersionTests {
         #expect(Version.describe("1.2.3", stamp: "roost-commit:\(dots)") == "1.2.3 (commit not recorded)")
     }
 
-    @Test("Is that of the changelog and of the script, which accepts its tag alone")
+    @Test("Matches scripts/version.sh, whose check accepts only the version's own tag")
     func script() async throws {
         let printed = try await Self.script()
         #expect(printed.output == Version.text + "\n")
@@ -26,7 +26,7 @@ struct VersionTests {
         #expect(refused.status == 1 && refused.output.contains("the tag is v0.0.0"), "\(refused.output)")
     }
 
-    @Test("The script records a commit in a binary, also in the place of another, and leaves its date")
+    @Test("scripts/version.sh stamps a binary, replaces an earlier stamp, and keeps the file's date")
     func stamps() async throws {
         let binary = FileManager.default.temporaryDirectory.path + "/roost-version-\(UUID().uuidString)"
         try FileManager.default.copyItem(atPath: try CrashServer.findBinary(), toPath: binary)

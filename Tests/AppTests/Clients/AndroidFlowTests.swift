@@ -15,7 +15,7 @@ import Testing
         return (client, .pointer("_User", try answer.string("objectId")))
     }
 
-    @Test("A user signs up, is read, logs in, and logs out with an empty object as the body")
+    @Test("A user signs up, fetches itself, logs in, and logs out with an empty JSON body")
     func users() async throws {
         try await Self.withServer { server in
             let (client, user) = try await Self.signedUp(server, "kim")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("A query whose parameters are all strings, the condition as JSON text")
+    @Test("Accepts query parameters as strings and the condition as JSON text")
     func queries() async throws {
         try await Self.withServer { server in
             let (client, user) = try await Self.signedUp(server, "kim")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("An object is changed by operations, fetched and deleted; a batch answers as many as it was asked")
+    @Test("Updates an object by operations, fetches and deletes it; a batch returns one result per request")
     func objects() async throws {
         try await Self.withServer { server in
             let (client, _) = try await Self.signedUp(server, "kim")
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("A file is uploaded as raw bytes and put into an object")
+    @Test("Uploads a file as raw bytes and saves it in an object")
     func files() async throws {
         try await Self.withServer { server in
             let (client, _) = try await Self.signedUp(server, "kim")
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("An installation that is created twice keeps its id")
+    @Test("Creating an installation twice keeps one object with the same id")
     func installations() async throws {
         try await Self.withServer { server in
             let client = AndroidClient(server)

@@ -21,7 +21,7 @@ import Testing
         try String(#require(link.split(separator: "/parse", maxSplits: 1).last))
     }
 
-    @Test("A user signs up, confirms the address by the link in the mail, and the app sees it", arguments: [4, 7, 9])
+    @Test("A user verifies the email address by the mailed link, and the app sees it", arguments: [4, 7, 9])
     func verification(preset: Int) async throws {
         try await Self.run(preset: preset) { server, catcher in
             let phone = try await IOSClient(server).signUp("ann", ["email": "ann@m.example"])
@@ -36,7 +36,9 @@ import Testing
         }
     }
 
-    @Test("A user who forgot the password gets a link, chooses another one, and logs in by it", arguments: [4, 7, 9])
+    @Test(
+        "A user resets the password by the mailed link, which invalidates the old password and session",
+        arguments: [4, 7, 9])
     func reset(preset: Int) async throws {
         try await Self.run(preset: preset) { server, catcher in
             let phone = try await IOSClient(server).signUp("ann", password: "old", ["email": "ann@m.example"])

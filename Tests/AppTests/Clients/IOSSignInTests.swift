@@ -49,7 +49,7 @@ import Testing
         ]
     }
 
-    @Test("A user comes by Facebook, saves a profile, adds Apple, and comes back by either", arguments: [4, 9])
+    @Test("A user signs up with Facebook, links Apple, logs in with either, and unlinks Facebook", arguments: [4, 9])
     func flow(preset: Int) async throws {
         try await Self.run(preset: preset) { server, apple in
             let phone = IOSClient(server)
@@ -89,7 +89,9 @@ import Testing
         }
     }
 
-    @Test("Who links an account that is another user's is told so, and logs in as that user", arguments: [4, 9])
+    @Test(
+        "Linking another user's Facebook account fails with 208; logging in with it returns that user",
+        arguments: [4, 9])
     func taken(preset: Int) async throws {
         try await Self.run(preset: preset) { server, _ in
             let (owner, _) = try await IOSClient(server).logIn(with: "facebook", Self.facebook("77"))
@@ -102,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("A user without an account becomes one of Facebook's, and keeps what was saved before")
+    @Test("An anonymous user becomes a Facebook user and keeps earlier objects")
     func anonymous() async throws {
         try await Self.run(preset: 9) { server, _ in
             let device = UUID().uuidString.lowercased()
@@ -118,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("Tokens that the provider does not know, or that are another user's, are errors that the SDK reads")
+    @Test("Rejects invalid tokens and tokens of another user with code 101")
     func refused() async throws {
         try await Self.run(preset: 9) { server, apple in
             let phone = IOSClient(server)

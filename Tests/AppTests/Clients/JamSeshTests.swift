@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("Another user joins a public session once, and leaves it")
+    @Test("A user who joins a public session twice is listed once, and can leave")
     func joining() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("A private session is seen by those invited and by nobody else")
+    @Test("Only invited users see a private session, and read access allows no changes")
     func privacy() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("The messages of a session come oldest first with their authors")
+    @Test("Lists a session's messages oldest first with their authors")
     func messages() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("Includes reach through arrays of pointers: messages.author and playlist.songs")
+    @Test("Includes follow arrays of pointers: messages.author and playlist.songs")
     func deepIncludes() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("A user follows and unfollows another, and may write only the own counts")
+    @Test("A user follows and unfollows another, but can't change the other's follower count")
     func following() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim", ["followersCount": 0, "followingCount": 0])
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("Users are searched by prefix, by a part, and whatever the letters' case")
+    @Test("Searches users by prefix, by substring and case-insensitively, hiding their email addresses")
     func userSearch() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kimberly", ["email": "kim@example.com"])
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("A song plays while it loads: a range of its file is answered with 206")
+    @Test("Serves a byte range of a song with status 206")
     func ranges() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")

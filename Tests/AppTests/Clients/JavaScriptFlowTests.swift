@@ -15,7 +15,7 @@ import Testing
         return (client, .pointer("_User", try answer.string("objectId")))
     }
 
-    @Test("A user signs up, is read, logs in and out")
+    @Test("A user signs up, fetches itself, logs in and logs out")
     func users() async throws {
         try await Self.withServer { server in
             let (client, user) = try await Self.signedUp(server, "kim")
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("An object is created, found, counted, changed, included and destroyed")
+    @Test("Creates, finds, counts, updates and deletes an object, and includes its author")
     func objects() async throws {
         try await Self.withServer { server in
             let (client, user) = try await Self.signedUp(server, "kim")
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("A batch runs with the credentials of its body, and DELETE members carry an empty body")
+    @Test("A batch uses the credentials in its body and accepts DELETE requests with an empty body")
     func batch() async throws {
         try await Self.withServer { server in
             let (client, user) = try await Self.signedUp(server, "kim")
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("A file is uploaded as base64 in JSON")
+    @Test("Uploads a file as base64 in JSON")
     func files() async throws {
         try await Self.withServer { server in
             let (client, _) = try await Self.signedUp(server, "kim")
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("A wrong application or key is 403 without a code, a browser asks first by OPTIONS")
+    @Test("Rejects a wrong key with 403 and no code, and answers a CORS preflight")
     func credentials() async throws {
         try await Self.withServer { server in
             let body: JSONObject = ["_method": "GET", "_ApplicationId": "testApp", "_JavaScriptKey": "wrong"]

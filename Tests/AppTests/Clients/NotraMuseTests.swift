@@ -4,7 +4,7 @@ import Testing
 
 /// NotraMuse: a personal playlist.
 @Suite struct NotraMuseTests {
-    @Test("A user signs up, is remembered by the token after a restart, and logs out")
+    @Test("A session token works until log-out, and the next log-in creates another")
     func accounts() async throws {
         try await withMusicServer { server in
             let phone = IOSClient(server)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("A wrong password is answered with 404 and code 101")
+    @Test("Rejects a wrong password with 404 and code 101")
     func wrongPassword() async throws {
         try await withMusicServer { server in
             _ = try await IOSClient(server).signUp("kim")
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("A query of the class User, which does not exist, finds nothing and is no error")
+    @Test("A query on the missing class User succeeds without results")
     func classNamedUser() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("SampleUser")
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("A track is saved with its picture, and found again, newest first, by its owner")
+    @Test("An owner finds saved tracks newest first, each with its picture")
     func tracks() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("A track is deleted, and deleting it again says that there is none")
+    @Test("Deletes a track; deleting it again fails with 404 and code 101")
     func deletion() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("A track without an ACL is read by all and written by its owner only")
+    @Test("A track without an ACL is readable by all, but only its owner can change it")
     func ownership() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("A playlist is created, filled, counted and renamed")
+    @Test("Creates, fills, counts and renames a playlist")
     func playlists() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("An album keeps its free JSON, and is found through the albums of the user")
+    @Test("An album keeps its nested JSON and is included in the user's albums")
     func albums() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("The name, the description and the picture of the user are edited on the user")
+    @Test("A user edits its own name, description and picture")
     func profile() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")

@@ -16,7 +16,7 @@ import Testing
         return (client, .pointer("_User", try answer.string("objectId")))
     }
 
-    @Test("A user signs up, is read, logs in by a real POST, and logs out")
+    @Test("A user signs up, fetches itself, logs in by POST, and logs out")
     func users() async throws {
         try await Self.withServer { server in
             let (client, user) = try await Self.signedUp(server, "kim")
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("The health of the server is asked for by POST")
+    @Test("The health check accepts POST")
     func health() async throws {
         try await Self.withServer { server in
             let answer = try await ParseSwiftClient(server).run("POST", "/health")
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("A query stands in the query string, each value as JSON text")
+    @Test("Accepts a query as JSON text in the query string, or in a POST with _method GET")
     func queries() async throws {
         try await Self.withServer { server in
             let (client, user) = try await Self.signedUp(server, "kim")
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("An update puts the whole object, PATCH counts as PUT, and operations answer with their results")
+    @Test("Accepts updates with the whole object, treats PATCH like PUT, and returns the results of operations")
     func objects() async throws {
         try await Self.withServer { server in
             let (client, user) = try await Self.signedUp(server, "kim")
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("A batch says whether it is a transaction", arguments: [true, false])
+    @Test("Runs a batch with or without a transaction", arguments: [true, false])
     func batch(transaction: Bool) async throws {
         try await Self.withServer { server in
             let (client, _) = try await Self.signedUp(server, "kim")
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("A file is uploaded raw and deleted by its own URL with the master key")
+    @Test("Uploads a file as raw bytes and deletes it by its URL with the master key")
     func files() async throws {
         try await Self.withServer { server in
             let (client, _) = try await Self.signedUp(server, "kim")
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("With idempotency on, a request that comes again is 159 and makes no second object")
+    @Test("With idempotency on, rejects a repeated request with 159 and creates no second object")
     func idempotency() async throws {
         let options: JSONObject = [
             "clientKey": "testClient", "idempotencyOptions": ["paths": [".*"], "ttl": 300],

@@ -13,7 +13,7 @@ import Testing
             ])
     }
 
-    @Test("The posts of a user and the comments of a post come newest first")
+    @Test("Lists a user's posts and a post's comments newest first")
     func postsAndComments() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("Followers are found from both sides")
+    @Test("Finds who follows a user and whom a user follows")
     func followers() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("Comparing a pointer with the field id, which does not exist, finds nothing and is no error")
+    @Test("Comparing a pointer with the missing field id succeeds without results")
     func pointerInUnknownField() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("The feed shows the posts of those I follow, newest first, each with liked or not")
+    @Test("The feed lists the posts of followed users, newest first, and which of them the user likes")
     func feed() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("A sub-query without a condition counts as one with an empty condition")
+    @Test("A subquery without a condition matches every object")
     func subqueryWithoutCondition() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("A post is liked, counted and no longer liked; settings are saved on the user")
+    @Test("Likes, counts and unlikes a post, and saves the user's email address")
     func likesAndSettings() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")

@@ -4,7 +4,7 @@ import Testing
 
 /// Songify: artist pictures collected by users.
 @Suite struct SongifyTests {
-    @Test("A new picture is added to the user: first the child in a batch, then the array of the user")
+    @Test("Adds pictures of two classes, saved in batches, to the user's array")
     func collecting() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("A picture is removed from the user and deleted")
+    @Test("Removes a picture from the user's array and deletes it")
     func removing() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("The pictures of a user are read page by page, each once")
+    @Test("Reads a user's pictures page by page, each once")
     func scrolling() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("Pictures are searched by a part of the address, whatever its letters' case")
+    @Test("Searches pictures by a part of their URL, also case-insensitively")
     func searching() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("A class without objects and an author without pictures give empty lists")
+    @Test("A query on a class without objects returns no results and a count of 0")
     func empty() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")

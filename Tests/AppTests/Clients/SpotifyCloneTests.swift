@@ -8,7 +8,7 @@ import Testing
         ["name": .string(name), "artist": .string(artist), "album": .string(album), "albumCover": "https://x/c.jpg"]
     }
 
-    @Test("Songs and playlists are there after every log-in, on any phone")
+    @Test("A user finds the same songs and playlists after every log-in")
     func library() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("The detail of a playlist includes its songs in their order")
+    @Test("Includes the songs of a playlist in their order")
     func detail() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("A song that was deleted is left out of an included array")
+    @Test("Leaves deleted songs out of an included array")
     func deletedSong() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("Songs are searched by title, artist or album")
+    @Test("Searches songs by title, artist or album")
     func search() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("Only the keys asked for come, with the ids and the dates that always come")
+    @Test("A query with keys returns only those fields, the id and the dates")
     func keys() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("A batch answers each request in its place, also when one fails")
+    @Test("A batch returns the results in request order, even if one request fails")
     func batchWithAnError() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")

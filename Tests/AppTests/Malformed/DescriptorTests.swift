@@ -4,7 +4,7 @@
     import TestSupport
     import Testing
 
-    @Suite("Descriptors of a process")
+    @Suite("File descriptors of a process")
     struct DescriptorTests {
         /// Starts the server with limits on file descriptors.
         private static func launcher(_ soft: Int, _ hard: Int) -> [String] {
@@ -56,7 +56,7 @@
             return (Int(fields[11]) ?? 0) + (Int(fields[12]) ?? 0)
         }
 
-        @Test("The limit in force is raised to the one that the process may have")
+        @Test("Raises the soft limit to the hard limit")
         func raised() async throws {
             try await ServerProcesses.run(1, launcher: Self.launcher(256, 2048)) { processes in
                 let limit = try Self.limit(of: processes.identifiers[0])
@@ -64,7 +64,7 @@
             }
         }
 
-        @Test("More idle connections than the process has descriptors keep nobody out, and no processor busy")
+        @Test("More idle connections than descriptors neither lock out clients nor keep the CPU busy")
         func exhausted() async throws {
             try await ServerProcesses.run(1, launcher: Self.launcher(256, 256)) { processes in
                 let process = processes.identifiers[0]
@@ -82,7 +82,7 @@
             }
         }
 
-        @Test("Descriptors that are taken by files keep nobody out for good: accepting waits and goes on")
+        @Test("Still serves requests if descriptors run out before the connection limit is reached")
         func wanting() async throws {
             // The system allows fewer descriptors than connections, so the connection limit doesn't help.
             try await ServerProcesses.run(
@@ -95,7 +95,7 @@
             }
         }
 
-        @Test("The log shows no key of the application, though the server says how to try it")
+        @Test("The log contains the sample request but no keys")
         func banner() async throws {
             let keys: JSONObject = ["masterKey": "secretMasterKey", "restAPIKey": "secretRESTKey", "logLevel": "info"]
             try await ServerProcesses.run(1, keys) { processes in

@@ -17,7 +17,7 @@ struct MalformedRequestTests {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
     }
 
-    @Test("A hundred thousand malformed requests of all routes get answers below 500, and harm nothing")
+    @Test("A hundred thousand malformed requests on all routes get statuses below 500 and change no data")
     func allRoutes() async throws {
         #expect(MalformedGenerator.table.count > 70)
         try await TestServer.run { server in
@@ -29,7 +29,7 @@ struct MalformedRequestTests {
     }
 
     /// The server runs in a separate process, since other tests in this process allocate and free memory.
-    @Test("Malformed requests leave no memory behind")
+    @Test("Malformed requests leak no memory")
     func memory() async throws {
         try await ServerProcesses.run(1) { processes in
             let server = processes[0]
@@ -46,7 +46,7 @@ struct MalformedRequestTests {
     }
 
     /// Half a megabyte of the shortest requests takes ten times as much memory when parsed.
-    @Test("Thousands of requests at once on connections that read no answer take little memory")
+    @Test("Thousands of pipelined requests whose responses are never read take little memory")
     func unreadAnswers() async throws {
         try await ServerProcesses.run(1) { processes in
             let port = try Self.port(processes.servers[0])
@@ -75,7 +75,7 @@ struct MalformedRequestTests {
         }
     }
 
-    @Test("Two hundred connections that speak no HTTP, or break off, leave the server as it was")
+    @Test("Two hundred aborted or non-HTTP connections change no data")
     func brokenConnections() async throws {
         try await TestServer.run { server in
             let token = try await Self.prepare(server)

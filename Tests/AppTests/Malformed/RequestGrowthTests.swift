@@ -53,7 +53,7 @@
         }
 
         @Test(
-            "A client that sends four times as much costs no sixteen times the processor time or memory",
+            "Four times the input costs less than nine times the CPU time and memory",
             .timeLimit(.minutes(10)))
         func growth() async throws {
             try await ServerProcesses.run(1, ["allowCustomObjectId": true]) { processes in
@@ -96,7 +96,7 @@
             #endif
         }
 
-        @Test("A get beside the largest requests is not kept waiting by them", .timeLimit(.minutes(10)))
+        @Test("The largest requests don't delay concurrent gets", .timeLimit(.minutes(10)))
         func besides() async throws {
             try await ServerProcesses.run(1, ["allowCustomObjectId": true]) { processes in
                 let server = processes[0]

@@ -44,7 +44,7 @@
             }
         }
 
-        @Test("Hundreds of downloads that nobody reads take little memory each, which counts as that of transfers")
+        @Test("Hundreds of unread downloads take little memory each, which is reported as transfer memory")
         func unread() async throws {
             let metrics = try await FreePort.find()
             let options: JSONObject = [
@@ -74,7 +74,7 @@
             }
         }
 
-        @Test("The memory of hundreds of small bodies goes back to the system when their connections are gone")
+        @Test("Memory of hundreds of small bodies returns to the system after their connections close")
         func smallBodies() async throws {
             let metrics = try await FreePort.find()
             try await ServerProcesses.run(1, ["metrics": ["port": .number(Double(metrics))]]) { processes in
@@ -105,7 +105,7 @@
             }
         }
 
-        @Test("A large file that is encrypted in segments goes up and down without being in memory")
+        @Test("Uploads and downloads a large file encrypted in segments without holding it in memory")
         func segments() async throws {
             let options: JSONObject = [
                 "encryptionKey": "a key", "encryptionFormat": "segments", "preserveFileName": true,

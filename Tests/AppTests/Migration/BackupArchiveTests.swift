@@ -37,7 +37,7 @@ import Testing
             into: RestoreSink(folders: ["postgres": folder + "/postgres", "files": folder + "/files"]))
     }
 
-    @Test("What is written is read, by this program and by tar and sha256sum")
+    @Test("An archive is readable by Roost, tar and sha256sum")
     func whole() async throws {
         try await Self.withFolder { folder in
             let path = folder + "/b.tar"
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("A file of which any byte was changed, or the end is missing, is refused")
+    @Test("Rejects an archive with a changed byte, a missing end or trailing data")
     func damage() async throws {
         try await Self.withFolder { folder in
             let path = folder + "/b.tar"
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(
-        "An entry that leads out of its folder, comes twice or belongs elsewhere is refused, and nothing is written there",
+        "Rejects archive entries with unsafe, foreign or duplicate paths and writes nothing outside the target",
         arguments: [
             "../out", "/tmp/out", "files/../../out", "files//out", "files/./out", "other/out", "files/a.txt", "",
             "files/", "postgres/../files/out", "files/../\u{338}out", "files/../\u{301}x/out",
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("An archive of somebody else, a backup of another PostgreSQL, and a folder that is not empty are refused")
+    @Test("Refuses files that aren't backups, other PostgreSQL versions, and external databases")
     func foreign() async throws {
         try await Self.withFolder { folder in
             try Data("hello".utf8).write(to: URL(fileURLWithPath: folder + "/note"))

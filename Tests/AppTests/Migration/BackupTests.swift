@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "A backup that is made under writes is restored into an empty folder, and served: all that was answered is there"
+        "A backup made during writes restores everything acknowledged before it began"
     )
     func underWrites() async throws {
         try await CrashServer.run { server in
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("A backup without the files, whose folder cannot be listed, is none")
+    @Test("A backup fails if the files folder can't be listed, but not if it doesn't exist")
     func withoutFiles() async throws {
         try await CrashServer.run { server in
             try await server.start()
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("A backup whose configuration names a program, and a file with another, runs none of them when it is served")
+    @Test("Restoring drops the backup's PostgreSQL configuration, so commands in it never run")
     func hostile() async throws {
         let ran = "/tmp/roost-ran-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: ran) }
@@ -189,7 +189,7 @@ import Testing
     }
 
     @Test(
-        "A backup that is killed or told to end leaves no file of its name, the server unharmed, and the next one room")
+        "A killed or terminated backup leaves no archive; the server and the next backup are unaffected")
     func stopped() async throws {
         try await CrashServer.run { server in
             try await server.start()

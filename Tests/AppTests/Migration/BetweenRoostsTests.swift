@@ -127,7 +127,7 @@ import Testing
     }
 
     @Test(
-        "The database is the same, row by row, and so are the files; users log in. MongoDB's library takes the other form, and so does an import."
+        "Both export formats import with identical rows and files; MongoDB's library reads the mongo format"
     )
     func isSame() async throws {
         try await Self.withFolder { path in
@@ -178,7 +178,7 @@ import Testing
             ] + further, in: path)
     }
 
-    @Test("An export of which one byte was turned, or a file is missing, is not imported: the file is named")
+    @Test("Import rejects an export with a damaged or missing file and names the file")
     func checksums() async throws {
         try await Self.withFolder { path in
             try await DiskStorage(directory: path + "/data/files").write(

@@ -80,7 +80,7 @@ import Testing
             [CrashServer.findBinary(), "restore", file, "--dataDir", server.folder + "/data"], in: server.folder)
     }
 
-    @Test("An owner makes a backup and downloads it once, and the command restores it; others do neither")
+    @Test("Only owners create and download backups, once per URL, and roost restore accepts the download")
     func whole() async throws {
         try await CrashServer.run { server in
             try await Self.start(server)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("There is one backup at a time; one that is stopped or killed is listed nowhere, and the next one is made")
+    @Test("Runs one backup at a time; a stopped or killed one is never listed and doesn't block the next")
     func once() async throws {
         try await CrashServer.run { server in
             try await Self.start(server)
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("Without a folder nothing is made, and none is made where uploaded files lie")
+    @Test("Refuses backups without console.backupFolder, and refuses to start if it is inside the files folder")
     func refused() async throws {
         try await CrashServer.run { server in
             try await server.start()

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "It prints a table, or JSON for scripts; its status says whether something is amiss; --fix --yes puts it right")
+        "Prints a table or JSON, exits with 2 if there are problems, and fixes them with --fix --yes")
     func output() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "x"])
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "At a terminal it names each remedy with its statements and does what is confirmed; what is not stays as it is")
+        "On a terminal, shows the statements of each fix and runs only the confirmed ones")
     func terminal() async throws {
         let script = Checkout.path("Tests/AppTests/Migration/at_terminal.py")
         try await TestServer.run { server in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("A database that cannot be reached, and a folder without one, end with 1")
+    @Test("Exits with 1 if the database is unreachable or the folder has none")
     func unreachable() async throws {
         let gone = try await Self.doctor(["--databaseURI", "postgres://nobody@127.0.0.1:1/nothing"])
         #expect(gone.status == 1, "\(gone.output)")
@@ -94,7 +94,7 @@ import Testing
         #expect(empty.output.contains("no database in"), "\(empty.output)")
     }
 
-    @Test("Slow statements are found, and settings that hurt")
+    @Test("Reports slow statements and harmful settings")
     func slowStatements() async throws {
         let folder = ClusterFolder.path("doctor")
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

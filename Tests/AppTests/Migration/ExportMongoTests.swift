@@ -17,7 +17,7 @@ import Testing
         ["$date": ["$numberLong": .string(milliseconds)]]
     }
 
-    @Test("Every type has the form that parse-server gives it on MongoDB, in canonical extended JSON")
+    @Test("Exports every type as parse-server stores it in MongoDB, in canonical extended JSON")
     func types() async throws {
         try await TestServer.run { server in
             let id = try await server.create(
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("Classes are the documents of the collection _SCHEMA")
+    @Test("Exports classes as documents of the _SCHEMA collection")
     func schema() async throws {
         try await TestServer.run { server in
             let made: JSONValue = [

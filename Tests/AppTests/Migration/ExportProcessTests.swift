@@ -26,7 +26,7 @@ import Testing
             [CrashServer.findBinary(), "export"] + arguments + folder.arguments, in: folder.path)
     }
 
-    @Test("It prints a line for each class, or JSON for scripts, and its status says how it went")
+    @Test("Prints a line per class or JSON events; exits with 1 if it fails and 64 for wrong arguments")
     func output() async throws {
         try await Self.withRows(3) { folder in
             let plain = try await Self.roost(folder, ["one", "--classes", "Song,_User"])
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(
-        "One that is killed leaves no folder of its name, and the next one clears up; one that is told to end does so")
+        "A killed export leaves a partial folder, which the next one removes; SIGTERM leaves none")
     func stopped() async throws {
         try await Self.withRows(150_000) { folder in
             let command = [try CrashServer.findBinary(), "export", folder.path + "/out"] + folder.arguments

@@ -19,7 +19,7 @@ import Testing
         "p": .pointer("Everything", "nowhere"), "ACL": ["*": ["read": true], "role:x": ["write": true]],
     ]
 
-    @Test("Every object stands in the file of its class as the REST interface shows it, with all that it hides")
+    @Test("Exports objects as REST shows them, with hidden fields such as password hashes")
     func objects() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Everything", Self.everything, as: .master)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("The classes stand in the form of the schemas API, with permissions, indexes and options of fields")
+    @Test("Exports classes in the schemas API's format, with permissions, indexes and field options")
     func schema() async throws {
         try await TestServer.run { server in
             let made: JSONValue = [
@@ -124,7 +124,7 @@ import Testing
             ('plain', 1, NULL, NULL, NULL, '{a,b}', '{a,b,c}');
         """
 
-    @Test("What REST cannot say is kept: NaN, columns of other types or no field, permissions that no ACL gives back")
+    @Test("Keeps what REST can't express: NaN, mistyped or undeclared columns, permissions beyond ACLs")
     func oddities() async throws {
         try await TestServer.withDatabase { uri in
             try await TestServer.execute(Self.oddities, on: uri)
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("Files are copied in clear with what was said of them, and the sums hold; those of another key are named")
+    @Test("Copies files decrypted with metadata and valid checksums, and reports unreadable ones")
     func files() async throws {
         try await TestServer.run { server in
             try await ExportFolder.run(server.databaseURI) { folder in
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("All classes are of one moment, while others write")
+    @Test("Exports all classes as of one moment during writes")
     func oneMoment() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Alpha", ["pair": 0])
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test("With a time, only what was changed since then is exported, and what has no such time")
+    @Test("With a time, exports only objects updated since then or without an update time")
     func since() async throws {
         try await TestServer.run { server in
             let old = try await server.create("Song", ["title": "old"])
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test("What cannot be exported is refused, and leaves nothing behind")
+    @Test("Refuses missing classes, non-empty targets and databases without classes, and leaves no files")
     func refusals() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "x"])

@@ -95,7 +95,7 @@ import Testing
         )
     }
 
-    @Test("It prints what it did, its status says how it went, and a second one changes nothing")
+    @Test("Prints a summary, exits with a status, and changes nothing when repeated")
     func output() async throws {
         try await TestServer.run { server in
             try await Stand.run { stand in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("Where the disk is full it ends with words, leaves no half of a file, and goes on when there is room")
+    @Test("On a full disk, fails with an error, leaves no partial file, and resumes once there is space")
     func fullDisk() async throws {
         try await TestServer.run { server in
             try await Stand.run { stand in
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test("One that is killed ten times anywhere and goes on each time brings the same as one that was not")
+    @Test("An import killed ten times and resumed each time gives the same result as an uninterrupted one")
     func killed() async throws {
         try await TestServer.run { server in
             try await TestServer.withDatabase { uri in

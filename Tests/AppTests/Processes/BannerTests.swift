@@ -2,10 +2,10 @@ import App
 import ServerConfiguration
 import Testing
 
-@Suite("What the server prints when it listens")
+@Suite("Startup banner")
 struct BannerTests {
     @Test(
-        "No log shows a key: keys are for an example at a terminal only",
+        "Prints keys only for an example on a terminal",
         arguments: [
             ("/home/kim/roost/examples/music", true, true), ("/srv/examples", true, true),
             ("/home/kim/roost/examples/music", false, false), ("/etc/roost", true, false),
@@ -16,7 +16,7 @@ struct BannerTests {
         #expect(Banner.mayShowKeys(configurationFolder: folder, isTerminal: isTerminal) == isShown)
     }
 
-    @Test("The lines name each key by its option, or show it, and the request to try has the same key")
+    @Test("Names keys by their options or prints them, and the sample request uses the same key")
     func lines() throws {
         let file = #"{"appId": "app", "masterKey": "masterSecret", "restAPIKey": "restSecret", "host": "::"}"#
         let (configuration, _) = try Configuration.load(file: Array(file.utf8), environment: [:], flags: [])
@@ -34,7 +34,7 @@ struct BannerTests {
         for lines in [hidden, shown] { #expect(lines.contains("http://127.0.0.1:1337/parse/classes/Playlist")) }
     }
 
-    @Test("The request to try has the master key where clients make no classes")
+    @Test("The sample request uses the master key if clients can't create classes")
     func request() throws {
         for (makesClasses, isAsked) in [(true, false), (false, true)] {
             let file = #"{"appId": "app", "masterKey": "m", "allowClientClassCreation": \#(makesClasses)}"#
@@ -50,7 +50,7 @@ struct BannerTests {
         try Configuration.load(file: Array(file.utf8), environment: [:], flags: []).configuration
     }
 
-    @Test("Without a terminal, too, the example's own keys are shown, and others are named")
+    @Test("Without a terminal, prints the example's public keys and only names others")
     func publicKeys() throws {
         let configuration = try Self.configuration(
             #"{"appId": "music", "masterKey": "music-example-master-key", "clientKey": "secret", "host": "::1"}"#)
@@ -62,7 +62,7 @@ struct BannerTests {
     }
 
     @Test(
-        "No log shows an address that signs in, but that of the example",
+        "Prints a sign-in URL on a terminal, but to a log only with the example's master key",
         arguments: [
             (#""masterKey": "m""#, true, true), (#""masterKey": "m""#, false, false),
             (#""masterKey": "music-example-master-key""#, false, true),
@@ -74,7 +74,7 @@ struct BannerTests {
         #expect(Banner.mayShowTicket(configuration, isTerminal: isTerminal) == isShown)
     }
 
-    @Test("The console has a line, with the command for a ticket where it shows none")
+    @Test("Prints the console's URL, and the command for a ticket if the URL has none")
     func console() throws {
         var banner = Banner(
             configuration: try Self.configuration(#"{"appId": "a", "masterKey": "m"}"#), port: 1337,
@@ -88,7 +88,7 @@ struct BannerTests {
         #expect(!banner.text.contains("roost console open"))
     }
 
-    @Test("The folder is that of the data, or of the files alone where the database is elsewhere")
+    @Test("Prints the data folder, or the files folder if the database is external")
     func folders() throws {
         let rows = [("{}", "data folder     /data"), (#"{"databaseURI": "postgres://db"}"#, "files folder    /up")]
         for (file, line) in rows {

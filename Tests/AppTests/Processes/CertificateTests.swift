@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("The certificate of a process", .timeLimit(.minutes(10))) struct CertificateTests {
+@Suite("HTTPS certificates of a server process", .timeLimit(.minutes(10))) struct CertificateTests {
     /// A folder with certificate files, and a server process that uses them.
     private struct Process {
         let authority: TestAuthority
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("SIGHUP has the certificate read anew: new connections get it, open ones go on, a bad one changes nothing")
+    @Test("SIGHUP reloads the certificate; open connections continue, and an invalid file keeps the old one")
     func renewal() async throws {
         try await Self.run { running in
             #expect(running.log.contains("https://127.0.0.1:\(running.port)/parse"))
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(
-        "Files that are missing, no certificate, or no key of it refuse the start and are named; what ended is told",
+        "Refuses to start with unusable certificate files and names them; warns of expired ones",
         arguments: [
             ("missing.pem", "key.pem", "missing.pem can't be read: No such file or directory"),
             ("certificate.pem", "missing.pem", "missing.pem can't be read: No such file or directory"),

@@ -5,7 +5,7 @@ import Testing
 
 /// The example package with cloud code, run as processes.
 @Suite struct CloudExampleTests {
-    @Test("Functions, triggers and jobs of the example are called over HTTP, in each of two processes")
+    @Test("Functions, triggers and jobs of the example work in each of two processes")
     func calls() async throws {
         try await ServerProcesses.run(2, program: "CloudExample") { processes in
             let (first, second) = (processes[0], processes[1])
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("When a process is killed, the others run the schedules, and mark as failed what dead ones left")
+    @Test("After a process is killed, the other runs schedules and marks abandoned jobs as failed")
     func killed() async throws {
         try await ServerProcesses.run(2, ["jobSchedules": true], program: "CloudExample") { processes in
             let server = processes[1]
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("A configuration that cannot be read ends the program with 1 and says why")
+    @Test("An unknown option ends the program with an error that names it")
     func misconfigured() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-example-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

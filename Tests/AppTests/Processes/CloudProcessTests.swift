@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Node.js processes of cloud code next to a server process.
-@Suite("Cloud code beside the server", .timeLimit(.minutes(10)))
+@Suite("The Node.js process of a server", .timeLimit(.minutes(10)))
 struct CloudProcessTests {
     private static let code = """
         Parse.Cloud.define('pid', () => process.pid);
@@ -23,7 +23,7 @@ struct CloudProcessTests {
         try await eventually { kill(process, 0) != 0 }
     }
 
-    @Test("A process of cloud code ends with the server, also when that is killed", arguments: [SIGTERM, SIGKILL])
+    @Test("Ends with the server, even if the server is killed", arguments: [SIGTERM, SIGKILL])
     func end(signal: Int32) async throws {
         try await CloudApp.with(["main.js": Self.code]) { app in
             try await ServerProcesses.run(1, ["cloud": .string(app.main)]) { processes in
@@ -34,7 +34,7 @@ struct CloudProcessTests {
         }
     }
 
-    @Test("One whose event loop hangs ends with a server that is killed")
+    @Test("Ends when the server is killed, even if its event loop is blocked")
     func hung() async throws {
         try await CloudApp.with(["main.js": Self.code]) { app in
             try await ServerProcesses.run(1, ["cloud": .string(app.main)]) { processes in
@@ -49,7 +49,7 @@ struct CloudProcessTests {
         }
     }
 
-    @Test("A process that reads an index.js without an end is gone with a server that is killed")
+    @Test("Ends when roost serve --check is killed, even if index.js never finishes loading")
     func reader() async throws {
         let code = "require('fs').writeFileSync(`${__dirname}/pid`, `${process.pid} `); for (;;);"
         try await CloudApp.with(["index.js": code]) { app in
@@ -70,7 +70,7 @@ struct CloudProcessTests {
         }
     }
 
-    @Test("SIGHUP loads the code again, and the server serves on")
+    @Test("SIGHUP loads cloud code in a new process and ends the old one")
     func hangUp() async throws {
         try await CloudApp.with(["main.js": Self.code]) { app in
             try await ServerProcesses.run(1, ["cloud": .string(app.main)]) { processes in

@@ -4,9 +4,9 @@ import TestSupport
 import TestTools
 import Testing
 
-@Suite("Mistakes at the command line", .timeLimit(.minutes(5)))
+@Suite("Command-line errors", .timeLimit(.minutes(5)))
 struct CommandLineTests {
-    @Test("A configuration file that can't be read is named with what to do")
+    @Test("Explains missing, unreadable and malformed configuration files")
     func files() async throws {
         let missing = try await CommandLineRun.roost(["serve", "nosuch.json"])
         #expect(missing.status == 1)
@@ -44,7 +44,7 @@ struct CommandLineTests {
         try Data(index.utf8).write(to: URL(fileURLWithPath: folder + "/index.js"))
     }
 
-    @Test("serve index.js --check reports what becomes of each option, and --write makes a file without secrets")
+    @Test("serve index.js --check --write reports each option's outcome and the secrets to set as variables")
     func check() async throws {
         let run = try await CommandLineRun.roost(["serve", "index.js", "--check", "--write", "new.json"]) {
             try Self.write(index: Self.index.replacing("MORE", with: ""), $0)
@@ -60,7 +60,7 @@ struct CommandLineTests {
         #expect(run.output.contains("Set the variables PARSE_SERVER_MASTER_KEY"))
     }
 
-    @Test("The file of --write has the values of the run without secrets; --check alone writes nothing")
+    @Test("--write creates a file with the options of index.js but no secrets; --check alone writes nothing")
     func written() async throws {
         let target = FileManager.default.temporaryDirectory.path + "/roost-written-\(UUID().uuidString).json"
         defer { try? FileManager.default.removeItem(atPath: target) }
@@ -87,7 +87,7 @@ struct CommandLineTests {
         #expect(check.status == 0 && check.output.hasSuffix("\nfiles: index.js\n"), "\(check.output)")
     }
 
-    @Test("An index.js with options that have to be decided isn't served, and all mistakes come in one start")
+    @Test("Refuses an index.js with unresolved or invalid options and reports all of them at once")
     func undecided() async throws {
         for arguments in [["serve", "index.js"], ["serve", "index.js", "--check"]] {
             let run = try await CommandLineRun.roost(arguments) {
@@ -106,7 +106,7 @@ struct CommandLineTests {
             "\(missing.errors)")
     }
 
-    @Test("All wrong options of a file are reported in one start")
+    @Test("Reports all invalid options of a file or of the command line at once")
     func options() async throws {
         let file = #"{"appId": "app", "masterKy": "Swordfish", "port": 99999, "metrics": true, "databaseURI": "h"}"#
         let run = try await CommandLineRun.roost(["serve", "roost.json", "--maxLimit", "0"], file: file)
@@ -147,7 +147,7 @@ struct CommandLineTests {
             "\(blank.errors)")
     }
 
-    @Test("An unknown option without a similar name is reported with the allowed ones")
+    @Test("For an unknown option without a similar name, lists the allowed ones or refers to --help")
     func unknownOptions() async throws {
         let file = try CommandLineRun.configuration(["nothingLikeIt": 1, "https": ["crt": "a"]])
         let run = try await CommandLineRun.roost(["serve", "--neitherThis", "1"], file: file)
@@ -160,7 +160,7 @@ struct CommandLineTests {
             ], "\(run.errors)")
     }
 
-    @Test("A URI in place of a command, a file or a folder is refused without its password")
+    @Test("Refuses a URI in place of a command, file or folder without printing its password")
     func misplacedURIs() async throws {
         let uri = "postgres://u:Swordfish@h/d"
         for arguments in [["serve", uri], ["doctor", uri]] {
@@ -194,7 +194,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "No error quotes the password of a URI, whichever argument or option it is given for",
+        "No error prints the password of a URI, whatever argument or option contains it",
         arguments: [
             "postgres://u:Swordfish@h/d", "u:Swordfish@h", "postgres://u:Sword/f?s#h@h/d?password=Swordfish",
         ])
@@ -252,7 +252,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "The port of the metrics is refused if its address collides with the server's",
+        "Refuses a metrics port whose address collides with the server's",
         arguments: [
             ("0.0.0.0", "127.0.0.1"), ("127.0.0.1", "0.0.0.0"), ("0.0.0.0", "0.0.0.0"), ("0.0.0.0", "10.0.0.1"),
             ("0.0.0.0", "localhost"), ("localhost", "127.0.0.1"), ("LOCALHOST", "::1"), ("::", "127.0.0.1"),
@@ -269,7 +269,7 @@ struct CommandLineTests {
             run.messages == ["metrics.port must differ from port, for example 9464 (roost.json)"], "\(run.errors)")
     }
 
-    @Test("Options that can't be combined are reported in one start, beside wrong ones")
+    @Test("Reports incompatible options together with invalid ones")
     func combinations() async throws {
         let file = try CommandLineRun.configuration([
             "readOnlyMasterKey": "Swordfish", "directDatabaseURI": "postgres://h/d", "port": 99999,
@@ -289,7 +289,7 @@ struct CommandLineTests {
             ], "\(run.errors)")
     }
 
-    @Test("A roost.json in the current folder is read without being named")
+    @Test("Reads roost.json in the current folder by default")
     func usualFile() async throws {
         let run = try await CommandLineRun.roost(["serve"], file: #"{"appId": "app", "masterKey": "m", "port": "x"}"#)
         #expect(run.messages == ["port must be a number (roost.json)"], "\(run.errors)")
@@ -301,7 +301,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "A command that doesn't exist is named with the one that was meant",
+        "Reports an unknown command with the intended one or the list of commands",
         arguments: [
             (["srve"], "unknown command srve. Did you mean serve? Commands: serve, import, "),
             (["nothing"], "unknown command nothing. Commands: serve, import, "),
@@ -319,7 +319,7 @@ struct CommandLineTests {
     }
 
     @Test(
-        "A wrong argument of a command is reported with a line that can be typed",
+        "Reports a wrong argument with the command's usage line",
         arguments: [
             (["mail", "test"], "the first argument must be the address", "roost mail test ADDRESS"),
             (["mail", "preview"], "the first argument must be the folder to write", "roost mail preview FOLDER"),
@@ -340,7 +340,7 @@ struct CommandLineTests {
         #expect(run.errors.contains("Usage: \(usage)"), "\(run.errors)")
     }
 
-    @Test("Errors of Parse's are in words")
+    @Test("Prints one message for a Parse error")
     func parseErrors() async throws {
         try await TestServer.withDatabase { uri in
             let run = try await CommandLineRun.roost(
@@ -352,7 +352,7 @@ struct CommandLineTests {
         }
     }
 
-    @Test("Options that change nothing for clients are ignored with one line each; others are refused")
+    @Test("Ignores options without effect with one line each, and refuses unsupported ones")
     func ignored() async throws {
         let port = try await FreePort.find()
         let ignored: JSONObject = [
@@ -377,10 +377,10 @@ struct CommandLineTests {
     }
 }
 
-@Suite("Help at the command line", .timeLimit(.minutes(5)))
+@Suite("Command-line help", .timeLimit(.minutes(5)))
 struct CommandLineHelpTests {
     @Test(
-        "The help of the server has the required options first, in groups, with hanging indents",
+        "serve --help lists the required options first, in groups, with hanging indents",
         arguments: [40, 80, 132])
     func serve(width: Int) async throws {
         let run = try await CommandLineRun.roost(["serve", "--help"], environment: ["COLUMNS": "\(width)"])
@@ -400,7 +400,7 @@ struct CommandLineHelpTests {
         #expect(other.output == run.output)
     }
 
-    @Test("At a terminal the help is as wide as the terminal")
+    @Test("Wraps help at the terminal's width")
     func terminal() async throws {
         let script = Checkout.path("Tests/AppTests/Migration/at_terminal.py")
         let run = try await CommandLineRun.roost(
@@ -412,7 +412,7 @@ struct CommandLineHelpTests {
     }
 
     @Test(
-        "Each command shows a line that can be typed",
+        "The help of each command begins with its usage line",
         arguments: [
             "serve", "import", "export", "doctor", "backup", "restore", "files", "files check", "files copy",
             "files rotate", "mail preview", "mail test", "push check", "push test", "console open",

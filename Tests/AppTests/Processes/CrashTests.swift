@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 /// Acknowledged writes survive any crash.
-@Suite("Crashes of Roost and of its PostgreSQL", .serialized, .timeLimit(.minutes(10)))
+@Suite("Crashes of Roost and its PostgreSQL", .serialized, .timeLimit(.minutes(10)))
 struct CrashTests {
-    @Test("Every acknowledged row is there exactly once after Roost is killed three times and PostgreSQL once")
+    @Test("Every acknowledged row exists exactly once after three kills of Roost and one of PostgreSQL")
     func killsLoseNothing() async throws {
         try await CrashServer.run { server in
             try await server.start()
@@ -32,7 +32,7 @@ struct CrashTests {
         }
     }
 
-    @Test("SIGTERM lets requests under way finish, stops PostgreSQL, and ends with status 0")
+    @Test("SIGTERM lets running requests finish, stops PostgreSQL, and exits with status 0")
     func terminationIsGraceful() async throws {
         try await CrashServer.run { server in
             try await server.start()
@@ -50,7 +50,7 @@ struct CrashTests {
         }
     }
 
-    @Test("Roost is killed while it builds an index: nothing is left of it, and the next attempt builds it")
+    @Test("An index build interrupted by a kill leaves nothing behind, and the next attempt succeeds")
     func killedIndexBuild() async throws {
         try await ServerProcesses.run(1) { processes in
             let server = processes[0]

@@ -5,7 +5,7 @@
     import Testing
 
     /// Files in the database. The server runs in a separate process.
-    @Suite("Files in the database of a process", .serialized, .timeLimit(.minutes(10)))
+    @Suite("Files stored in the database", .serialized, .timeLimit(.minutes(10)))
     struct DatabaseFileTests {
         private static let megabyte = 1_048_576
         private static let file = "/files/\(TestServer.applicationID)/a.bin"
@@ -36,11 +36,7 @@
                     + "Content-Length: \(megabytes * megabyte)\r\n\r\n")
         }
 
-        @Test(
-            """
-            Two hundred megabytes go up and down without being in memory; a reader keeps the version that it began with, and \
-            queries are answered meanwhile
-            """)
+        @Test("Streams 200 MB each way with little memory; a reader keeps its version during an overwrite")
         func large() async throws {
             try await Self.run { processes, client, _ in
                 let server = processes[0]
@@ -83,7 +79,7 @@
             }
         }
 
-        @Test("Rows that are read ahead for clients that read nothing count as memory of transfers")
+        @Test("Counts rows read ahead for stalled clients as transfer memory, and serves other requests")
         func ahead() async throws {
             try await Self.run { processes, client, metrics in
                 let bytes = [UInt8](repeating: 7, count: 16 * Self.megabyte)
@@ -118,7 +114,7 @@
             }
         }
 
-        @Test("What a killed process leaves of an upload no client sees; it is removed an hour later, and not before")
+        @Test("An upload interrupted by a kill is invisible, and is deleted only after an hour")
         func killed() async throws {
             try await Self.run { processes, client, _ in
                 let server = processes[0]

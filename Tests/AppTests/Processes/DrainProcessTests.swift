@@ -3,13 +3,13 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("The end of one process of several", .serialized, .timeLimit(.minutes(5)))
+@Suite("Draining one of two processes", .serialized, .timeLimit(.minutes(5)))
 struct DrainProcessTests {
     private static let options: JSONObject = [
         "drainTime": 4, "liveQuery": ["classNames": ["Song"]], "startLiveQueryServer": true,
     ]
 
-    @Test("A client of live queries gets what is saved while its process drains, and then goes elsewhere")
+    @Test("A live-query client receives events while its process drains; then its connection is closed")
     func liveQueries() async throws {
         try await ServerProcesses.run(2, Self.options) { processes in
             _ = try await processes[0].create("Song", ["title": "before"])

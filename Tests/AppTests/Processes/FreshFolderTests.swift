@@ -15,7 +15,7 @@ import Testing
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
     }
 
-    @Test("It is seen only when it is whole, also in the place of an empty folder, and its parents are made")
+    @Test("A folder appears only when complete, replaces an empty one, and creates its parents")
     func appears() throws {
         try Self.withFolder { folder in
             for target in [folder + "/new", folder + "/deep/er/new", folder + "/empty/", folder + "/x/../dots"] {
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("Of two at once one is refused; what a killed process left behind goes")
+    @Test("Refuses two concurrent writers, and clears what an abandoned one left behind")
     func oneAtATime() throws {
         try Self.withFolder { folder in
             do {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("A name that was taken meanwhile is not touched")
+    @Test("Fails without touching a folder of the same name that was created meanwhile")
     func taken() throws {
         try Self.withFolder { folder in
             let fresh = try FreshFolder(target: folder + "/out")

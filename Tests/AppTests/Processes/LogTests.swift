@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("The log of a process")
+@Suite("Log output of a process")
 struct LogTests {
-    @Test("Each request is one line of text, with the time in UTC")
+    @Test("Logs each request as one line of text with the time in UTC")
     func text() async throws {
         try await ServerProcesses.run(1, ["logLevel": "info"]) { processes in
             _ = try await processes[0].send("GET", "/classes/Song?where=%7B%22secret%22%3A1%7D")
@@ -17,7 +17,7 @@ struct LogTests {
         }
     }
 
-    @Test("Lines of many requests at once are in the order of their times")
+    @Test("Logs concurrent requests in the order of their timestamps")
     func order() async throws {
         try await ServerProcesses.run(1, ["logLevel": "info"]) { processes in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -38,14 +38,14 @@ struct LogTests {
         }
     }
 
-    @Test("What PostgreSQL notes while tables are made is in no log")
+    @Test("Logs no PostgreSQL notices while tables are created")
     func notices() async throws {
         try await ServerProcesses.run(1, ["logLevel": "verbose"]) { processes in
             #expect(!processes.log.contains("NOTICE"), "\(processes.log.prefix(2000))")
         }
     }
 
-    @Test("With the option jsonLogs each line is an object of JSON")
+    @Test("With jsonLogs, logs each request as a JSON object")
     func json() async throws {
         try await ServerProcesses.run(1, ["logLevel": "info", "jsonLogs": true]) { processes in
             _ = try await processes[0].send("GET", "/classes/Song")
@@ -64,7 +64,7 @@ struct LogTests {
         }
     }
 
-    @Test("Nobody who fills the log stops the server: lines that nobody takes are dropped and counted")
+    @Test("An unread log doesn't block the server: excess lines are dropped and counted")
     func unread() async throws {
         let pipe = FileManager.default.temporaryDirectory.path + "/roost-log-\(UUID().uuidString)"
         defer { unlink(pipe) }

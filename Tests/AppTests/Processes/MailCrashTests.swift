@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Mails of a server that is killed")
+@Suite("Mail after a server is killed")
 struct MailCrashTests {
-    @Test("A mail that waits when its server is killed is sent by another one, once, and no log has its link")
+    @Test("Another server sends a killed server's queued mail once, and no log contains the mail's token")
     func killed() async throws {
         let port = try await FreePort.find()
         let options = MailCatcher.options(["verifyUserEmails": true], port: port)
@@ -26,7 +26,7 @@ struct MailCrashTests {
         }
     }
 
-    @Test("A server that is killed while it sends a mail keeps the mail for a minute; then another one sends it, once")
+    @Test("A mail whose server was killed while sending is sent once by another server, after a minute")
     func killedWhileSending() async throws {
         try await SilentServer.run { silent in
             let options = MailCatcher.options(["verifyUserEmails": true], port: silent.port)

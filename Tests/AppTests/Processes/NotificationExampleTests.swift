@@ -5,7 +5,7 @@ import TestTools
 import Testing
 
 /// The notification examples in Swift and JavaScript.
-@Suite("Notifications of the examples", .timeLimit(.minutes(5)))
+@Suite("Push notifications of the examples", .timeLimit(.minutes(5)))
 struct NotificationExampleTests {
     /// A user with a phone.
     private struct Person {
@@ -54,7 +54,7 @@ struct NotificationExampleTests {
         #expect(sink.notifications.count == 4)
     }
 
-    @Test("A follow, a like and a message are told by a push: the example in Swift")
+    @Test("The Swift example sends a push for a follow, a like and a message")
     func swift() async throws {
         try await PushSink.run { sink in
             try await ServerProcesses.run(1, ["push": ["ios": sink.apple("app.one")]], program: "CloudExample") {
@@ -63,7 +63,7 @@ struct NotificationExampleTests {
         }
     }
 
-    @Test("A follow, a like and a message are told by a push: the example in JavaScript")
+    @Test("The JavaScript example sends a push for a follow, a like and a message")
     func javaScript() async throws {
         let code = try String(contentsOfFile: Checkout.path("examples/cloud/main.js"), encoding: .utf8)
         try await PushSink.run { sink in

@@ -33,7 +33,7 @@ struct PlainProxyTests {
     }
 
     @Test(
-        "A stranger gets no session without a secret, and keeps no right ticket or key out",
+        "A remote client can't sign in without a secret, and its failures don't lock out valid ones",
         arguments: PlainProxy.allCases)
     func session(proxy: PlainProxy) async throws {
         try await ServerProcesses.run(1, Self.options) { processes in
@@ -63,7 +63,7 @@ struct PlainProxyTests {
         }
     }
 
-    @Test("A ticket ends with its process")
+    @Test("A ticket is invalid after its process restarts")
     func ticket() async throws {
         try await ServerProcesses.run(1, Self.options) { processes in
             let ticket: JSONValue = ["ticket": .string(try await Self.printedTicket(processes))]
@@ -77,7 +77,7 @@ struct PlainProxyTests {
         }
     }
 
-    @Test("No header that a client writes makes it local, and the server says how it takes trustProxy: true")
+    @Test("No X-Forwarded-For header makes a client local, and trustProxy: true logs a warning")
     func writtenAddress() async throws {
         let options: JSONObject = ["trustProxy": true, "console": ["enabled": true, "allowPlainHTTP": true]]
         try await ServerProcesses.run(1, options) { processes in
@@ -103,7 +103,7 @@ struct PlainProxyTests {
         #expect(schemas.status == 403, "\(headers): \(schemas.text)")
     }
 
-    @Test("With trustProxy: true the address that the proxy adds counts for keys, and with a number of proxies theirs")
+    @Test("Checks masterKeyIps against the client address that trustProxy selects")
     func ownHop() async throws {
         for (trust, written, status) in [
             (true, "10.1.1.1", 403), (1, "10.1.1.1", 403), (2, "10.1.1.1", 200), ("loopback", "10.1.1.1", 200),

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Behavior behind a pooler in transaction mode.
-@Suite("Behind a pooler of transactions")
+@Suite("Behind a transaction pooler")
 struct PoolerTests {
     private static let options: JSONObject = [
         "databaseOptions": ["transactionPooler": true, "sharedConnections": 4],
@@ -19,7 +19,7 @@ struct PoolerTests {
         ],
     ]
 
-    @Test("Servers share few sessions: objects, users, batches, transactions and declared classes are what they are")
+    @Test("Servers share few sessions for objects, users, transactional batches and declared classes")
     func serves() async throws {
         try await TestServer.withDatabase { uri in
             try await Pooler.run(before: uri, sessions: 6) { pooled in
@@ -64,7 +64,7 @@ struct PoolerTests {
 
     private static func live(_ options: JSONObject) -> JSONObject { live.merging(options) { $1 } }
 
-    @Test("With the server's own address beside the pooler's, log-outs and live queries pass between processes")
+    @Test("With directDatabaseURI, log-outs and live-query events pass between processes")
     func directAddress() async throws {
         try await TestServer.withDatabase { uri in
             try await Pooler.run(before: uri, sessions: 6) { pooled in
@@ -113,7 +113,7 @@ struct PoolerTests {
         }
     }
 
-    @Test("Apps in schemas of their own share the sessions of a pooler, and see nothing of each other")
+    @Test("Apps in separate schemas share a pooler's sessions without seeing each other's data")
     func schemas() async throws {
         try await TestServer.withDatabase { uri in
             try await Pooler.run(before: uri, sessions: 4) { pooled in
@@ -164,7 +164,7 @@ struct PoolerTests {
         #expect(try await server.send("GET", query, as: .master).results == [.string(name)])
     }
 
-    @Test("A pooler that forgets the server's options is found out: the schema is set in each session")
+    @Test("If a pooler drops the startup options, the server logs it and sets the schema in each session")
     func forgottenOptions() async throws {
         try await TestServer.withDatabase { uri in
             try await Pooler.run(
@@ -187,7 +187,7 @@ struct PoolerTests {
         }
     }
 
-    @Test("A pooler that refuses the server's options is coped with: each session is set up after connecting")
+    @Test("If a pooler rejects the startup options, the server configures each session after connecting")
     func refusedOptions() async throws {
         try await TestServer.withDatabase { uri in
             try await Pooler.run(before: uri, sessions: 40, mode: "session") { pooled in
@@ -232,7 +232,7 @@ struct PoolerTests {
         #expect(path == "public,pg_catalog")
     }
 
-    @Test("A client is let in once its server hears others, or after a while; then it is ended when the server does")
+    @Test("A live-query client waits until LISTEN succeeds; if admitted earlier, it's disconnected once it does")
     func early() async throws {
         try await TestServer.withDatabase { uri in
             try await TestServer.run(on: uri, Self.live([:])) { server in
@@ -264,7 +264,7 @@ struct PoolerTests {
         }
     }
 
-    @Test("Where notifications do not arrive the log names the option, and log-outs count within a second all the same")
+    @Test("Without notifications, the log names the option to set, and log-outs still apply within a second")
     func silence() async throws {
         try await TestServer.withDatabase { uri in
             try await NotificationFilter.run(before: uri) { filter in

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct PrivatePostgresTests {
-    @Test("PostgreSQL is stopped with a server that gets a signal while it loads cloud code")
+    @Test("A signal while cloud code loads stops the server and its PostgreSQL")
     func signalAtStart() async throws {
         try await CloudApp.with([
             "main.mjs": "import fs from 'node:fs'; fs.writeFileSync(new URL('loads', import.meta.url), ''); "
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("PostgreSQL has none of the server's environment but what it needs, and no port of another PostgreSQL")
+    @Test("The embedded PostgreSQL inherits only the environment variables that it needs")
     func environment() async throws {
         try await CrashServer.run { server in
             try await server.start(launcher: ["/usr/bin/env", "PARSE_SERVER_WEBHOOK_KEY=secret", "PGPORT=6000"])

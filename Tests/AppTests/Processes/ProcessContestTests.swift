@@ -3,9 +3,9 @@ import TestSupport
 import Testing
 
 /// Three processes on one database that receive conflicting requests concurrently. Exactly one may succeed.
-@Suite("Three processes that are asked at once", .serialized, .timeLimit(.minutes(10)))
+@Suite("Concurrent requests to three processes", .serialized, .timeLimit(.minutes(10)))
 struct ProcessContestTests {
-    @Test("A user name that all three are asked for at once is given to one, fifty times")
+    @Test("Of three concurrent sign-ups with one user name, exactly one succeeds")
     func names() async throws {
         try await ServerProcesses.run(3) { processes in
             for round in 1...50 {
@@ -21,7 +21,7 @@ struct ProcessContestTests {
         }
     }
 
-    @Test("A request that reaches all three at once under one id is carried out once")
+    @Test("Of concurrent requests with one request id, exactly one is executed")
     func identifiers() async throws {
         let options: JSONObject = ["idempotencyOptions": ["paths": ["classes/Note"], "ttl": 60]]
         try await ServerProcesses.run(3, options) { processes in
@@ -40,7 +40,7 @@ struct ProcessContestTests {
         }
     }
 
-    @Test("Six hundred increments by way of all three lose nothing, and each answers with a value of its own")
+    @Test("Six hundred concurrent increments lose nothing, and each returns a different value")
     func increments() async throws {
         try await ServerProcesses.run(3) { processes in
             let id = try await processes[0].create("Counter", ["n": 0])
@@ -61,7 +61,7 @@ struct ProcessContestTests {
         }
     }
 
-    @Test("Of thirty requests to all three at once as many are served as a limit in the database says")
+    @Test("A rate limit stored in the database applies to all three processes together")
     func limits() async throws {
         let limit: JSONValue = [
             "requestPath": "/classes/Shared", "requestTimeWindow": 3_600_000, "requestCount": 10,

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Three processes on one database. One is killed while clients write through all of them.
-@Suite("A process of three that is killed", .serialized, .timeLimit(.minutes(10)))
+@Suite("Killing one of three processes", .serialized, .timeLimit(.minutes(10)))
 struct ProcessKillTests {
     /// The rows sent through each process, and the responses.
     private actor Account {
@@ -48,7 +48,7 @@ struct ProcessKillTests {
         }
     }
 
-    @Test("What was acknowledged is there once, whichever process took it, and nothing fails by way of the others")
+    @Test("Acknowledged rows exist exactly once, and requests to the other processes never fail")
     func killed() async throws {
         try await ServerProcesses.run(3) { processes in
             _ = try await processes[0].create("Row", ["key": "first"])

@@ -5,7 +5,7 @@ import Testing
 /// Several processes on one database. Changes through one apply to all.
 @Suite("Several processes on one database", .serialized, .timeLimit(.minutes(10)))
 struct ProcessPropagationTests {
-    @Test("A class that one process changes, deletes and makes again is so for all within a second", arguments: [2, 4])
+    @Test("Changes, deletions and recreations of a class apply in all processes within a second", arguments: [2, 4])
     func classes(count: Int) async throws {
         try await ServerProcesses.run(count) { processes in
             try await processes.expectObeyed("a new class") {
@@ -63,7 +63,7 @@ struct ProcessPropagationTests {
         }
     }
 
-    @Test("A session that ends through one process is refused by all within a second", arguments: [2, 4])
+    @Test("All processes reject a session within a second after it ends in one", arguments: [2, 4])
     func sessions(count: Int) async throws {
         try await ServerProcesses.run(count) { processes in
             let kim = try await processes[0].signUp("kim")
@@ -114,7 +114,7 @@ struct ProcessPropagationTests {
         }
     }
 
-    @Test("What one process changes in users and roles counts for all within a second", arguments: [2, 4])
+    @Test("Changes to users and roles apply in all processes within a second", arguments: [2, 4])
     func rights(count: Int) async throws {
         try await ServerProcesses.run(count) { processes in
             let kim = try await processes[0].signUp("kim")
@@ -170,7 +170,7 @@ struct ProcessPropagationTests {
         }
     }
 
-    @Test("A file that one process stores in the database is there for all, and gone for all when one deletes it")
+    @Test("All processes serve a file stored in the database until one deletes it")
     func files() async throws {
         try await ServerProcesses.run(3, ["filesAdapter": "postgres"]) { processes in
             let stored = try await processes[0].send("POST", "/files/a.txt", bytes: Array("0123".utf8), as: .master)
@@ -191,7 +191,7 @@ struct ProcessPropagationTests {
         }
     }
 
-    @Test("A class that parse-server changes and announces is so for all within a second", arguments: [2, 4])
+    @Test("Class changes that parse-server announces apply in all processes within a second", arguments: [2, 4])
     func parseServer(count: Int) async throws {
         try await ServerProcesses.run(count) { processes in
             _ = try await processes[0].create("Song", ["title": "a"])
@@ -235,7 +235,7 @@ struct ProcessPropagationTests {
         }
     }
 
-    @Test("Processes that change one class at the same time agree within a second on what it is")
+    @Test("Processes that change one class concurrently agree on it within a second")
     func contest() async throws {
         try await ServerProcesses.run(4) { processes in
             _ = try await processes[0].create("Song", ["title": "a"])

@@ -10,7 +10,7 @@ import Testing
     import SystemPackage
 #endif
 
-@Suite("Pushes at the command line", .timeLimit(.minutes(10)))
+@Suite("Push on the command line", .timeLimit(.minutes(10)))
 struct PushCommandTests {
     private static func run(_ arguments: [String], _ options: JSONObject) async throws -> (status: Bool, text: String) {
         let file = FileManager.default.temporaryDirectory.path + "/roost-push-\(UUID().uuidString).json"
@@ -22,7 +22,7 @@ struct PushCommandTests {
         return (result.terminationStatus.isSuccess, result.standardOutput + result.standardError)
     }
 
-    @Test("The check tells of each entry whether its keys sign and its service answers, and sends nothing")
+    @Test("roost push check reports if each entry's keys work and its service responds, and sends nothing")
     func check() async throws {
         try await WebhookServer.run { tokens in
             tokens.on("token") { _ in .text(#"{"access_token":"access-1","expires_in":3599}"#) }
@@ -67,7 +67,7 @@ struct PushCommandTests {
         #expect(!without.status && without.text.contains("the option push is not set"), "\(without.text)")
     }
 
-    @Test("The test sends one notification, to a token or to an installation, and tells what the service says")
+    @Test("roost push test sends one notification to a token or installation and prints the result")
     func test() async throws {
         try await PushSink.run { sink in
             let push: JSONValue = ["ios": [sink.apple("app.two"), sink.apple("app.one")]]

@@ -5,7 +5,7 @@ import Testing
 
 /// Pushes of servers that are killed. `scripts/push_crash.sh` runs this with more devices and repetitions before a
 /// release.
-@Suite("Pushes of a server that is killed", .timeLimit(.minutes(30)))
+@Suite("Push after a server is killed", .timeLimit(.minutes(30)))
 struct PushCrashTests {
     private static func setting(_ name: String) -> Int? {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) }
@@ -18,7 +18,7 @@ struct PushCrashTests {
     private static let waits = setting("ROOST_PUSH_CRASH_DEVICES") != nil
 
     @Test(
-        "When one of two processes is killed while it sends, at most a batch of devices is reached twice, or not at all",
+        "Killing a sending process notifies at most 500 devices twice (atLeastOnce) or never (atMostOnce)",
         arguments: ["atLeastOnce", "atMostOnce"])
     func killed(delivery: String) async throws {
         var manners = PushSink.Manners()

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Whether a process is ready")
+@Suite("Readiness of a process")
 struct ReadinessProcessTests {
     private static func ask(_ path: String, at port: Int) async throws -> (status: Int, body: JSONValue) {
         let answer = try await TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "").send(
@@ -11,7 +11,7 @@ struct ReadinessProcessTests {
         return (answer.status, answer.json)
     }
 
-    @Test("A frozen database is noticed, the process goes on, and is ready again afterwards")
+    @Test("With a frozen database, is live but unready, and recovers when it resumes")
     func frozen() async throws {
         try await CrashServer.run { server in
             let port = try await FreePort.find()
@@ -36,7 +36,7 @@ struct ReadinessProcessTests {
         }
     }
 
-    @Test("A database that broke down is connected to anew, which is counted, and the process is ready again")
+    @Test("Reconnects after a PostgreSQL crash, counts the reconnect, and is ready again")
     func ended() async throws {
         try await CrashServer.run { server in
             let port = try await FreePort.find()
@@ -58,7 +58,7 @@ struct ReadinessProcessTests {
         }
     }
 
-    @Test("A process that is about to end says so while it still serves, and ends well")
+    @Test("Reports unready while draining, still serves requests, and exits with status 0")
     func draining() async throws {
         try await CrashServer.run { server in
             let port = try await FreePort.find()
@@ -78,7 +78,7 @@ struct ReadinessProcessTests {
         }
     }
 
-    @Test("A second signal ends a process that waits for its end, and the database with it")
+    @Test("A second signal ends a draining process with status 1 and stops its database")
     func secondSignal() async throws {
         try await CrashServer.run { server in
             let port = try await FreePort.find()
@@ -96,7 +96,7 @@ struct ReadinessProcessTests {
         }
     }
 
-    @Test("After a restart counters begin at nothing, and the time of the start is another")
+    @Test("A restart resets the counters and the start time")
     func restart() async throws {
         let port = try await FreePort.find()
         let requests = "http_server_request_duration_seconds_count"
@@ -118,7 +118,7 @@ struct ReadinessProcessTests {
         }
     }
 
-    @Test("A process whose start waits for a long change of the database is unready and not dead, and then serves")
+    @Test("A process that waits for a database lock at startup is live but unready, and then serves")
     func longStart() async throws {
         let port = try await FreePort.find()
         try await ServerProcesses.run(1, ["metrics": ["port": .number(Double(port))]]) {

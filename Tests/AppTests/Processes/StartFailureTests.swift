@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Errors of a server that doesn't start", .timeLimit(.minutes(5)))
+@Suite("Startup errors", .timeLimit(.minutes(5)))
 struct StartFailureTests {
     /// Starts the server, and expects it to fail with a single message.
     private static func failure(_ options: JSONObject, _ arguments: [String] = []) async throws -> String {
@@ -14,7 +14,7 @@ struct StartFailureTests {
         return run.messages.first ?? ""
     }
 
-    @Test("A port in use is named with what to do, that of the metrics by its option")
+    @Test("Reports a port in use with what to do, and names metrics.port if that is it")
     func portInUse() async throws {
         try await TestServer.withDatabase { uri in
             try await SilentServer.run { other in
@@ -35,7 +35,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("An address that the computer doesn't have is named with its option")
+    @Test("Reports an address that the computer doesn't have with its option")
     func address() async throws {
         try await TestServer.withDatabase { uri in
             let port = JSONValue.number(Double(try await FreePort.find()))
@@ -59,7 +59,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("A database that can't be used is reported once, with what to do")
+    @Test("Reports an unusable database or databaseURI once, with what to do")
     func database() async throws {
         try await TestServer.withDatabase { uri in
             var parts = try #require(URLComponents(string: uri))
@@ -120,7 +120,7 @@ struct StartFailureTests {
         #expect(doctor.messages.count == 1 && doctor.messages[0].hasPrefix("Can't reach PostgreSQL: "))
     }
 
-    @Test("A server that only reads says how to prepare a database that isn't prepared")
+    @Test("With readOnly, reports an unprepared database with how to prepare it")
     func unprepared() async throws {
         try await TestServer.withDatabase { uri in
             let options: JSONObject = ["databaseURI": .string(uri), "readOnly": true]
@@ -134,7 +134,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("A read-only database is reported with the option to set")
+    @Test("Reports a read-only database with the option to set")
     func readOnly() async throws {
         try await TestServer.withDatabase { uri in
             let name = try #require(URLComponents(string: uri)).path.dropFirst()
@@ -150,7 +150,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("A wrong password in directDatabaseURI is reported at once, with that option")
+    @Test("Reports a wrong password in directDatabaseURI without retrying")
     func directAddress() async throws {
         try await TestServer.withDatabase { uri in
             try await PasswordServer.run { port in
@@ -179,7 +179,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("A user without rights in the database is reported with what to grant")
+    @Test("Reports missing database privileges with what to grant")
     func rights() async throws {
         try await TestServer.withDatabase { uri in
             let role = "roost_test_" + UUID().uuidString.lowercased().replacing("-", with: "")
@@ -196,7 +196,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("A wrong password, a missing one and missing TLS are reported once, without waiting")
+    @Test("Reports a wrong or missing password and missing TLS once, without waiting")
     func signIn() async throws {
         func run(_ uri: String, _ arguments: [String] = ["serve"]) async throws -> String {
             let run = try await CommandLineRun.roost(
@@ -224,7 +224,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("A database that comes late is waited for")
+    @Test("Waits for a database that starts later")
     func lateDatabase() async throws {
         try await TestServer.withDatabase { uri in
             let port = try await FreePort.find()
@@ -257,7 +257,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("Node without the SDK says what to install, and where")
+    @Test("Reports a missing Parse SDK with the command that installs it")
     func missingSDK() async throws {
         try await TestServer.withDatabase { uri in
             let file = try CommandLineRun.configuration(["databaseURI": .string(uri), "cloud": "main.js"])
@@ -272,7 +272,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("A folder that can't be created is named with its option")
+    @Test("Reports a folder that can't be created with its option")
     func folders() async throws {
         let data = try await Self.failure([:], ["--dataDir", "/proc/data"])
         #expect(
@@ -286,7 +286,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("Trusted certificates that can't be read are named with their option")
+    @Test("Reports a trustedCertificates file that can't be read")
     func trustedCertificates() async throws {
         for (path, reason) in [
             ("/nosuch.pem", "No such file or directory"), ("/proc/version", "it contains no PEM certificate"),
@@ -299,7 +299,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("A silent server prints nothing, and /scriptlog has its lines")
+    @Test("With silent, prints nothing but still serves log lines by /scriptlog")
     func silent() async throws {
         try await ServerProcesses.run(1, ["silent": true, "logLevel": "info"]) { processes in
             _ = try await processes[0].send("GET", "/classes/Song")

@@ -6,7 +6,7 @@ import TestTools
 import Testing
 
 /// The statements of a server in PostgreSQL's statistics.
-@Suite("The texts of statements")
+@Suite("Statement texts")
 struct StatementTextTests {
     private static func withStatistics(_ body: (_ uri: String) async throws -> Void) async throws {
         let folder = ClusterFolder.path("texts")
@@ -25,7 +25,7 @@ struct StatementTextTests {
         try result.get()
     }
 
-    @Test("One shape is one row, whatever the values, the requests and their traces; nothing of them is in a text")
+    @Test("Queries of one shape share a statement text, which contains no values, request ids or traces")
     func shapes() async throws {
         try await Self.withStatistics { uri in
             let options: JSONObject = ["tracingTrust": "all"]
@@ -72,7 +72,7 @@ struct StatementTextTests {
         }
     }
 
-    @Test("Log-ins send as many statements for unknown names as for known ones, before the lock and behind it")
+    @Test("Failed log-ins send as many statements for unknown names as for known ones, locked out or not")
     func logins() async throws {
         try await Self.withStatistics { uri in
             let options: JSONObject = [

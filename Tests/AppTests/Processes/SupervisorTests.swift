@@ -4,7 +4,7 @@ import TestTools
 import Testing
 
 /// Notifications to systemd.
-@Suite("Notices to the service manager")
+@Suite("Notifications to systemd")
 struct SupervisorTests {
     /// Listens like the service manager, and writes the received messages to a file.
     private static let listener = """
@@ -23,7 +23,7 @@ struct SupervisorTests {
         return text.split(separator: "\n").map(String.init).filter { !$0.hasPrefix("STATUS=") }
     }
 
-    @Test("The manager hears when the server serves, that it lives, and that it ends")
+    @Test("Sends READY, WATCHDOG and STOPPING notifications")
     func life() async throws {
         try await CrashServer.run { server in
             let path = server.folder + "/notify"
@@ -48,7 +48,7 @@ struct SupervisorTests {
         }
     }
 
-    @Test("Without a manager, or with one that is gone, the server serves and ends as ever")
+    @Test("An unreachable notification socket is logged and doesn't affect the server")
     func gone() async throws {
         try await CrashServer.run { server in
             try await server.start(launcher: ["/usr/bin/env", "NOTIFY_SOCKET=\(server.folder)/absent"])
