@@ -4,7 +4,7 @@ import Testing
 
 /// Webhook triggers of log-ins, files and config.
 @Suite struct AccountTriggerTests {
-    @Test("Triggers see a log-in and a log-out; an error after them is answered, and what happened stays")
+    @Test("Triggers see log-ins and log-outs; an error from an after trigger is returned but undoes nothing")
     func sessions() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("A log-in by a provider calls the trigger before log-ins, and that after saves, as parse-server does")
+    @Test("A log-in with a provider calls beforeLogin and the user's afterSave, as in parse-server")
     func providers() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("Triggers see files before and after they are stored, read and removed, and refuse them")
+    @Test("File triggers see uploads, downloads and deletions, and can reject uploads and downloads")
     func files() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run(["fileUpload": ["enableForPublic": true]]) { server in
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("Triggers see the parameters of the configuration before and after they change, and refuse them")
+    @Test("Config triggers see the parameters before and after a change, and can reject it")
     func configuration() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test("Triggers see roles and installations whole")
+    @Test("Triggers receive complete roles and installations")
     func others() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in

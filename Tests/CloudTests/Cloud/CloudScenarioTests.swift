@@ -12,7 +12,7 @@ import Testing
         52: "links in mails: LinkTriggerTests",
     ]
 
-    @Test("Each of the sixty scenarios of Parse's cloud code is a test")
+    @Test("All sixty scenarios of Parse's cloud code are tested")
     func coverage() {
         let played = Set((Self.all + Self.code + CloudScenario.webhooks).map(\.number)).union(Self.elsewhere.keys)
         #expect(Set(1...60).subtracting(played).isEmpty)
@@ -31,17 +31,17 @@ import Testing
         }
     }
 
-    @Test("Webhooks play all scenarios")
+    @Test("Webhooks pass all scenarios")
     func webhooks() async throws {
         try await Self.play(Self.all + CloudScenario.webhooks, WebhookFixture())
     }
 
-    @Test("Swift code plays all scenarios")
+    @Test("Swift code passes all scenarios")
     func swift() async throws {
         try await Self.play(Self.all + Self.code, SwiftFixture())
     }
 
-    @Test("Code in JavaScript plays all scenarios")
+    @Test("JavaScript code passes all scenarios")
     func javaScript() async throws {
         try await Self.play(Self.all + Self.code, NodeFixture())
     }

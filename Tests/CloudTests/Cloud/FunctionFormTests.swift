@@ -4,7 +4,7 @@ import Testing
 
 /// Function calls with `multipart/form-data` bodies.
 @Suite struct FunctionFormTests {
-    @Test("Texts of a form are texts, files have their name, their type and their bytes; the query string wins")
+    @Test("Form fields arrive as text, files with name, type and data; the query string takes precedence")
     func params() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("A form that is broken, or has two parts of one name, is refused with 107, one that is too large with 116")
+    @Test("Rejects a malformed form or duplicate parts with 107, and a form that is too large with 116")
     func refusals() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run(["maxUploadSize": "10kb"]) { server in

@@ -23,7 +23,7 @@ import Testing
         ["__proto__": ["a": 1]], ["constructor": 1],
     ]
 
-    @Test("No object that a webhook gives before a save is an error of the server, or changes the class by halves")
+    @Test("No object returned by a beforeSave webhook causes a server error or a partial change")
     func beforeSave() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -62,7 +62,7 @@ import Testing
         [["__type": 5, "a": ["__op": "Delete"]]], [["ACL": 5]], [["createdAt": 5]], [5], [.null], "x", 5, true,
     ]
 
-    @Test("No query and no list that a webhook gives around a find is an error of the server")
+    @Test("No query or list returned by a find webhook causes a server error")
     func finds() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -83,22 +83,22 @@ import Testing
         }
     }
 
-    /// Raw responses, and the expected error text, or nil for any Parse error.
+    /// Raw responses of a function webhook.
     private static let texts: [(name: String, text: String)] = [
-        ("nested", "{\"success\":" + String(repeating: "[", count: 100_000)),
-        ("nested and whole", String(repeating: "[", count: 50_000) + String(repeating: "]", count: 50_000)),
-        ("no UTF-8", "{\"success\":\"\\ud800\"}"), ("two values", "{} {}"),
+        ("unterminated nesting", "{\"success\":" + String(repeating: "[", count: 100_000)),
+        ("deeply nested array", String(repeating: "[", count: 50_000) + String(repeating: "]", count: 50_000)),
+        ("unpaired surrogate", "{\"success\":\"\\ud800\"}"), ("two values", "{} {}"),
         (
-            "a code without measure",
+            "huge code",
             "{\"error\":{\"code\":1e300,\"message\":\"x\"}}"
         ),
-        ("a code that is half", "{\"error\":{\"code\":1.5,\"message\":\"x\"}}"),
-        ("a code that is a text", "{\"error\":{\"code\":\"101\",\"message\":\"x\"}}"),
-        ("a text that is none", "{\"error\":{\"code\":141,\"message\":{\"a\":1}}}"),
-        ("a member twice", "{\"error\":\"a\",\"error\":\"b\"}"), ("a number without end", "{\"success\":1e999}"),
+        ("fractional code", "{\"error\":{\"code\":1.5,\"message\":\"x\"}}"),
+        ("code as text", "{\"error\":{\"code\":\"101\",\"message\":\"x\"}}"),
+        ("message as an object", "{\"error\":{\"code\":141,\"message\":{\"a\":1}}}"),
+        ("duplicate member", "{\"error\":\"a\",\"error\":\"b\"}"), ("infinite number", "{\"success\":1e999}"),
     ]
 
-    @Test("Texts that are no answers, and errors that are none, are told as errors")
+    @Test("Malformed function responses never cause a server error")
     func functions() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("Names of hooks with NUL characters, without letters or without measure are no errors of the server")
+    @Test("Hook names with NUL characters, without letters or of excessive length cause no server error")
     func names() async throws {
         try await TestServer.run { server in
             let names = ["a\u{0}b", "\u{0}", "", " ", "'", "\"", "a/b", "..", Self.long, "é", "e\u{301}", "__proto__"]
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("Functions whose names look alike are others")
+    @Test("Functions with canonically equivalent names are distinct")
     func lookAlikes() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server async throws in

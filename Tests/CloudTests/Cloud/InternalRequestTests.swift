@@ -42,7 +42,7 @@ import Testing
             value: ["status": .number(Double(reply.status)), "body": (try? JSONValue(parsing: reply.body)) ?? .null])
     }
 
-    @Test("Code calls without keys, limits and the list of routes; whom it acts for is said with each request")
+    @Test("Requests of cloud code bypass keys, rate limits and routeAllowList, and state their authority")
     func authorities() async throws {
         let code = Code([.function("ask")]) { call, services in
             let authority: InternalRequest.Authority =
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("Errors of code's requests are answers, as for clients")
+    @Test("Requests of cloud code get the same error responses as a client's")
     func errors() async throws {
         let code = Code([.function("ask")]) { call, services in
             Self.result(
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("What code sends has the limits of a client's body, and is stored as if it had come as bytes")
+    @Test("Bodies sent by cloud code have a client's limits and are stored like a client's")
     func bodies() async throws {
         let sent: [Name: JSONObject] = [
             "nan": ["n": .number(.nan)], "nul": ["t": "a\0b"],
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("A save within a save carries the client's address and header fields, the installation cloud, and the depth")
+    @Test("Nested saves carry the client's address and headers, and stop at a depth of 16")
     func recursion() async throws {
         let seen = Mutex<[CloudCall]>([])
         let code = Code([.trigger(.beforeSave, "Echo")]) { call, services in
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("Every call of a request carries the record of its user, and of no other", arguments: [1, 20_000])
+    @Test("Every call of a request carries the record of its user only", arguments: [1, 20_000])
     func users(size: Int) async throws {
         let seen = Mutex<[CloudCall]>([])
         let events: [CloudEvent] = [.beforeSave, .afterSave, .beforeFind, .afterFind, .beforeDelete, .afterDelete]
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test("Code after a user's save gets that user as the request found him")
+    @Test("Triggers of a user's own save get the caller's record from before the save")
     func changedUser() async throws {
         let seen = Mutex<[JSONValue?]>([])
         let code = Code([.trigger(.beforeSave, "_User"), .trigger(.afterSave, "_User")]) { call, _ in
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test("Operations of code before a save are atomic; reverted fields are told as they are stored")
+    @Test("Applies operations from beforeSave atomically, and returns reverted fields as stored")
     func operations() async throws {
         let code = Code([.trigger(.beforeSave, "Song")]) { call, _ in
             var result = CloudResult()

@@ -51,7 +51,7 @@ import Testing
     /// More than half of a sender's memory limit.
     private static let text = JSONValue.string(String(repeating: "x", count: 3_400_000))
 
-    @Test("Calls of a user whose record is large carry it one after the other")
+    @Test("Calls of a user with a large record run one at a time")
     func callers() async throws {
         let code = Code(.function("f"), others: 5)
         try await TestServer.run(extensions: code.extensions()) { server in
@@ -66,7 +66,7 @@ import Testing
         #expect(code.most == 1)
     }
 
-    @Test("A find of a client hands no more to a trigger than it may, one with the master key does")
+    @Test("maxTriggerSize limits a client's find with a trigger, but not one with the master key")
     func limit() async throws {
         let code = Code(.trigger(.afterFind, "Large"), others: 0)
         try await TestServer.run(["maxTriggerSize": "1mb"], extensions: code.extensions()) { server in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("Large finds with a trigger after them are values one after the other, and are answered whole")
+    @Test("Large finds with an afterFind trigger call it one at a time and return all objects")
     func finds() async throws {
         let code = Code(.trigger(.afterFind, "Note"), others: 5)
         try await TestServer.run(extensions: code.extensions()) { server in
@@ -94,7 +94,7 @@ import Testing
         #expect(code.most == 1)
     }
 
-    @Test("Batches put large answers together one after the other, in their order")
+    @Test("A batch waits for memory to assemble its responses, and returns them in order")
     func batches() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Note", ["text": Self.text])

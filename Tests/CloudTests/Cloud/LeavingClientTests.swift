@@ -7,7 +7,7 @@ import Testing
 /// Calls whose clients disconnect or whose objects are locked.
 @Suite struct LeavingClientTests {
     @Test(
-        "A save whose client leaves while its trigger runs is carried out whole, and the place of the call is free again"
+        "A save completes even if its client disconnects during the trigger, and frees the call's slot"
     )
     func saves() async throws {
         let hasLeft = Latch()
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "Fifty clients that leave in the middle of a function leave nothing in line: the next call is answered after the time-out of those under way"
+        "Waiting function calls end when their clients disconnect, so later calls get through"
     )
     func functions() async throws {
         try await WebhookServer.run { hooks in
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "A row that another session holds is waited for after the trigger, no longer than the time limit, and stops nobody else"
+        "Changes of a locked row fail after lockTimeout without delaying others or being half applied"
     )
     func lockedRows() async throws {
         try await WebhookServer.run { hooks in

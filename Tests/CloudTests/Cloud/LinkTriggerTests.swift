@@ -26,7 +26,7 @@ import Testing
         return try #require(link)
     }
 
-    @Test("A new password by a link is a save by the master, which sees it; one that is refused spends no token")
+    @Test("A password reset by link calls save triggers as master; a rejected password keeps the token valid")
     func reset() async throws {
         try await Self.run { server, catcher, hooks in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("Confirming an address by a link is no save by the master, and tells no token")
+    @Test("Verifying an email address by link calls save triggers without the master flag or the token")
     func verification() async throws {
         try await Self.run { server, catcher, hooks in
             for event in ["beforeSave", "afterSave"] {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("Before a link for a new password is sent, code is asked: it sees the user, and refuses")
+    @Test("beforePasswordResetRequest sees the user and can reject the request")
     func request() async throws {
         try await Self.run { server, catcher, hooks in
             let ann = try await server.signUp("ann", ["email": "ann@m.example"])
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("An answer waits for no trigger that is called for addresses that somebody has; the mail is sent after it")
+    @Test("Answers a password-reset request before its trigger ends, and sends the mail afterwards")
     func slowTrigger() async throws {
         try await Self.run { server, catcher, hooks in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])

@@ -9,7 +9,7 @@ import Testing
             "POST", "/batch", ["requests": .array(requests), "transaction": true], as: .master)
     }
 
-    @Test("What follows a transaction is done for each of its calls, also when the code after one of them fails")
+    @Test("After a transaction, afterDelete runs for every object even if one call fails")
     func failingAfterwards() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("A read that code is called for, and the configuration with a trigger, are no part of a transaction")
+    @Test("A transaction rejects reads and config changes that have triggers")
     func refused() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("A client's transaction stops calling triggers when the objects that it keeps for them take too much memory")
+    @Test("A client's transaction stops calling triggers and rolls back if its objects take too much memory")
     func largeObjects() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run(["maxResponseSize": "400kb"]) { server in

@@ -6,7 +6,7 @@ import Testing
 
 /// Webhook hosts that are slow, down or send too much affect only their own callers.
 @Suite struct WebhookLimitTests {
-    @Test("A host that never answers is given up at the time limit, and holds no connection to the database meanwhile")
+    @Test("Calls to a silent host time out, and hold no database connection meanwhile")
     func silence() async throws {
         try await WebhookServer.run { hooks in
             let options: JSONObject = [
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("More calls than a host may have open wait, those beyond are refused, and other hosts are called")
+    @Test("Excess calls to a busy host wait or are rejected, while other hosts are called")
     func openCalls() async throws {
         try await WebhookServer.run { slow in
             try await WebhookServer.run { quick in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("An answer without end is cut off")
+    @Test("Cuts off an oversized response")
     func flood() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("A call that is larger than webhooks take is not sent")
+    @Test("Doesn't send a call that is larger than the limit")
     func largeCall() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run(["maxUploadSize": "30mb"]) { server in
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("A trigger that saves what calls it again is told to stop, when it hands the depth on")
+    @Test("Stops a recursive trigger at a depth of 16 if it passes on X-Parse-Cloud-Depth")
     func recursion() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("It is told to stop with the rights of a client, too")
+    @Test("Stops a recursive trigger that saves with a user's session, too")
     func clientRecursion() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("Large saves whose webhook makes large saves, more than there are connections, do not wait for one another")
+    @Test("Nested large saves don't deadlock, even with more saves than webhook connections")
     func nestedSaves() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run(["webhookConnections": 4, "webhookTimeout": 20_000]) { server in
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("While functions with large bodies wait for their code, large saves are carried out")
+    @Test("Large saves succeed while functions with large bodies wait for their webhooks")
     func slowFunctions() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("How deep a request says that it stands in calls of code is believed as far as it refuses the request")
+    @Test("Counts on from any client's X-Parse-Cloud-Depth, and rejects requests beyond a depth of 16")
     func claimedDepth() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test("A trigger may change the object that is being saved, in a transaction, too: no lock is held for it")
+    @Test("A trigger can update the object that a transaction is saving or deleting")
     func noLocks() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("The triggers of a batch are called at once, not one after the other")
+    @Test("Calls the triggers of a batch concurrently")
     func batches() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run(["webhookTimeout": 30_000]) { server in
@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test("A batch of two hundred objects with a trigger leaves places for the calls of others")
+    @Test("A batch of 200 saves makes at most 50 concurrent calls, so other calls get through")
     func largeBatches() async throws {
         let open = Mutex((now: 0, most: 0))
         try await WebhookServer.run { hooks in
@@ -264,7 +264,7 @@ import Testing
         }
     }
 
-    @Test("A webhook that is declared, changed or removed is so in every process within a second")
+    @Test("Declaring, changing and removing a webhook applies in every process within a second")
     func processes() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in

@@ -4,7 +4,7 @@ import Testing
 
 /// The format of webhook calls, and the treatment of their responses.
 @Suite struct WebhookTests {
-    @Test("A call tells the key, the caller and the client's header fields, and no key that opens the server")
+    @Test("A call contains the webhook key, the caller and the client's headers, but no master key or cookie")
     func members() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run(["webhookKey": "open sesame"]) { server in
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("What an error says is answered: a number without a text has none, and a text may be any value")
+    @Test("Returns a webhook error's code and message as given, and other error values as text")
     func errors() async throws {
         let cases: [(error: JSONValue, answer: JSONValue)] = [
             (["code": 141], ["code": 141]), (["code": 1337], ["code": 1337]),
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("Connections are kept from call to call")
+    @Test("Reuses its connection for later calls")
     func keptConnections() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("User information in an address becomes Basic authentication, and no part of the address")
+    @Test("Sends the credentials in a webhook's URL as Basic authentication")
     func userInformation() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("Webhooks are called over TLS by certificates that are trusted, and by no others")
+    @Test("Calls HTTPS webhooks only if their certificates are trusted")
     func encrypted() async throws {
         let answer: IdentityStandIn.Answer = { request in
             .init(["success": .string("\(request.method) \(request.host) \(request.path)")])
@@ -110,25 +110,25 @@ import Testing
 
     /// Responses of a webhook, and the resulting responses of its function.
     private static let answers: [(name: String, answer: WebhookServer.Answer, expected: JSONValue)] = [
-        ("a text that is no JSON", .text("hello"), ["code": 141, "error": "Malformed response"]),
-        ("half of an object", .text("{\"success\":1"), ["code": 141, "error": "Malformed response"]),
+        ("invalid JSON", .text("hello"), ["code": 141, "error": "Malformed response"]),
+        ("a truncated object", .text("{\"success\":1"), ["code": 141, "error": "Malformed response"]),
         ("a JSON string", .text("\"abc\""), ["code": 141, "error": "Malformed response"]),
         ("a number", .text("5"), ["code": 141, "error": "Malformed response"]),
         ("nothing", .text(""), [:]), ("null", .text("null"), [:]), ("false", .text("false"), [:]),
-        ("a list", .text("[1]"), [:]), ("no content", .text("", status: 204), [:]),
-        ("another status of success", .text("{\"success\":1}", status: 201), ["result": 1]),
-        ("an error text", .error("no"), ["code": 141, "error": "no"]),
+        ("a list", .text("[1]"), [:]), ("status 204", .text("", status: 204), [:]),
+        ("status 201", .text("{\"success\":1}", status: 201), ["result": 1]),
+        ("an error as text", .error("no"), ["code": 141, "error": "no"]),
         ("an empty error", .error(""), [:]),
-        ("an error with a number", .error(["code": 1337, "error": "x"]), ["code": 1337, "error": "x"]),
+        ("an error with a code", .error(["code": 1337, "error": "x"]), ["code": 1337, "error": "x"]),
         ("an error with a message", .error(["code": 1337, "message": "x"]), ["code": 1337, "error": "x"]),
-        ("an error without a number", .error(["message": "x"]), ["code": 141, "error": "x"]),
-        ("an error that is a list", .error([1]), ["code": 141, "error": "[1]"]),
-        ("both", .text("{\"success\":1,\"error\":\"no\"}"), ["code": 141, "error": "no"]),
+        ("an error without a code", .error(["message": "x"]), ["code": 141, "error": "x"]),
+        ("an error as an array", .error([1]), ["code": 141, "error": "[1]"]),
+        ("a success and an error", .text("{\"success\":1,\"error\":\"no\"}"), ["code": 141, "error": "no"]),
         (
-            "a failure", .text("oh no", status: 500),
+            "status 500", .text("oh no", status: 500),
             ["code": 141, "error": "Webhook responded with status 500."]
         ),
-        ("a failure that says why", .text("{\"error\":\"why\"}", status: 400), ["code": 141, "error": "why"]),
+        ("status 400 with an error", .text("{\"error\":\"why\"}", status: 400), ["code": 141, "error": "why"]),
         (
             "a redirect", .text("", status: 302, headers: [("Location", "http://169.254.169.254/")]),
             ["code": 141, "error": "Webhook responded with status 302."]
@@ -138,16 +138,16 @@ import Testing
             ["code": 141, "error": "Webhook responded with status 307."]
         ),
         (
-            "no answer", .close,
+            "a closed connection", .close,
             ["code": 141, "error": "Webhook closed the connection without a response."]
         ),
         (
-            "the beginning of an answer", .closeInTheMiddle,
+            "a truncated response", .closeInTheMiddle,
             ["code": 141, "error": "Webhook closed the connection without a response."]
         ),
     ]
 
-    @Test("What a webhook answers decides what its caller is answered")
+    @Test("A webhook's response determines its caller's response")
     func meanings() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -161,7 +161,7 @@ import Testing
     }
 
     @Test(
-        "A webhook that cannot be reached is said to be so, without its address",
+        "Reports unreachable webhooks and invalid URLs without revealing the URL",
         arguments: [
             ("http://127.0.0.1:9/f", "Webhook could not be reached."),
             ("http://nosuch.invalid/f", "Webhook could not be reached."),
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test("Metrics tell a webhook that cannot be reached from one that fails")
+    @Test("Metrics distinguish unreachable webhooks from failing ones")
     func measured() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.runMeasured { server, port in
@@ -212,12 +212,12 @@ import Testing
         ("a list", .success(["a"]), ["a": 1]), ("nothing", .nothing, ["a": 1]),
         ("other fields", .success(["b": 2]), ["b": 2]),
         ("an id", .success(["a": 1, "objectId": "chosen"]), ["a": 1]),
-        ("the name of another class", .success(["a": 1, "className": "Other"]), ["a": 1]),
-        ("an operator", .success(["a": .increment(3)]), ["a": 3]),
+        ("another class name", .success(["a": 1, "className": "Other"]), ["a": 1]),
+        ("an operation", .success(["a": .increment(3)]), ["a": 3]),
         ("a removed field", .success(["a": ["__op": "Delete"], "b": 1]), ["b": 1]),
     ]
 
-    @Test("What a webhook answers before a save is what is stored")
+    @Test("Stores the object that a beforeSave webhook returns")
     func beforeSave() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -236,7 +236,7 @@ import Testing
         }
     }
 
-    @Test("What a webhook gives back as it was is told, but not written: what others changed meanwhile stays")
+    @Test("Doesn't write fields that beforeSave returns unchanged, so concurrent changes survive")
     func lostUpdates() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    @Test("A save is refused when the caller may no longer make it after its trigger")
+    @Test("Rejects a save if the caller loses access or the object is deleted during its trigger")
     func changedUnderTheTrigger() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in

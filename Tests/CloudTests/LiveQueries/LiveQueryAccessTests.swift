@@ -13,7 +13,7 @@ import Testing
         .object(JSONObject(uniqueKeysWithValues: ids.map { (Name($0), ["read": true, "write": true]) }))
     }
 
-    @Test("Objects are told to those whom their ACL lets read: everybody, a user, a role, the master key")
+    @Test("Sends objects only to clients with read access: everybody, a user, a role or the master key")
     func lists() async throws {
         var options = Self.options
         options["liveQueryServerOptions"] = ["keyPairs": ["masterKey": "testMaster", "clientKey": "ck"]]
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(
-        "97pr: an object that goes out of sight leaves as it was seen last, and one that comes into sight has no past")
+        "97pr: an object leaves with its last readable state, and enters again without an original")
     func changedList() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("7ch5, fph2: class-level permissions hold when a client subscribes, and at each change")
+    @Test("7ch5, fph2: enforces class-level permissions at subscription and at each change")
     func classPermissions() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("crrq, j7mm, r2m8, 9jpp: protected fields are not told, and are no condition and no reason")
+    @Test("crrq, j7mm, r2m8, 9jpp: hides protected fields, and rejects them in conditions and watch")
     func protectedFields() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(
-        "Users, sessions and roles: no login data, no token, nobody else's session; what only the master key reaches is refused"
+        "Hides login data, tokens and other users' sessions, and rejects master-key-only classes"
     )
     func systemClasses() async throws {
         try await TestServer.run(Self.options) { server in
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test("Names and values that only look alike are others: of classes, fields, roles, texts")
+    @Test("Distinguishes canonically equivalent class names, role names and texts")
     func lookAlikes() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")
@@ -271,7 +271,7 @@ import Testing
         }
     }
 
-    @Test("mf3j, 827p, 6qh5: hostile conditions are refused when they come, and cost nobody anything")
+    @Test("mf3j, 827p, 6qh5: rejects hostile conditions, and matches patterns without backtracking")
     func hostileConditions() async throws {
         try await TestServer.run(Self.options) { server in
             try await server.liveQuery { client in

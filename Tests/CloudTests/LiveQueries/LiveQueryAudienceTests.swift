@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("A save of a published class without subscribers reads no object; with one in another process, all is told")
+    @Test("A save without subscribers reads no object; with one in another process, its event is complete")
     func otherProcess() async throws {
         let statements = Statements()
         let logger = Logger(label: "statements") { _ in Handler(statements: statements) }
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(
-        "A subscription waits for writes under way, but not for long: one that takes longer ends the connection",
+        "A write that began before a subscription and completes much later closes the connection",
         arguments: ["PUT", "DELETE"])
     func overlapping(method: String) async throws {
         let statements = Statements()

@@ -10,7 +10,7 @@ import Testing
         [event["op"], event["object"]?[field], event["original"]?[field]]
     }
 
-    @Test("An object is created, enters, is updated, leaves and is deleted, as the condition has it before and after")
+    @Test("Sends create, enter, update, leave and delete as the object matches before and after a change")
     func course() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Song", ["where": ["plays": ["$gte": 10]]])
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("Values come as finds give them: dates, pointers, files with their URLs, relations, nothing included")
+    @Test("Events contain values as finds return them: dates, pointers, file URLs and relations")
     func values() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Album")
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("Files have the address by which the subscriber sees the server, by whatever name the writer does")
+    @Test("File URLs use the host name of the subscriber's connection, not the writer's")
     func files() async throws {
         try await TestServer.run(Self.options) { server in
             try await server.liveQuery(headers: ["Host": "sea.example:8080"]) { client in
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("Keys limit what is told, and watched fields say which changes are")
+    @Test("keys limits the fields of events, and watch the updates that send them")
     func projection() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Song", ["keys": ["plays"], "watch": ["plays"]])
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("A dotted key that is watched is that member alone, through objects and lists")
+    @Test("Watching a dotted key reports changes of only that member, in objects and arrays")
     func watchedMembers() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Song", ["watch": ["o.b", "list.1.x"]])
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("Subscriptions of one client hear of a change in the order in which they were made")
+    @Test("A client's subscriptions receive a change in the order in which they were made")
     func orderOfSubscriptions() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let ids = [5, 3, 9, 1, 7, 2, 8, 4, 6]
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("Batches are told object by object, and a transaction only when it is committed")
+    @Test("A batch sends one event per object, and a transaction only once it commits")
     func batches() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Song")
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("Of a transaction, what is stored is told: one creation of an object that is changed, too")
+    @Test("A transaction sends at most one event per object, for its net effect")
     func transactions() async throws {
         var options = Self.options
         options["allowCustomObjectId"] = true
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("A time that is told from now is that of the change")
+    @Test("Evaluates $relativeTime at the time of each change")
     func relativeTime() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let first = try await server.create("Song", ["plays": 1])
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test("Who follows an object that many change at once ends with what is stored")
+    @Test("After concurrent updates, the last event contains the stored object")
     func concurrently() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Song")
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test("Classes that are not published are not told, and a class that is made later is")
+    @Test("Unpublished classes send no events; a published class created after the subscription does")
     func classes() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Other")

@@ -36,7 +36,7 @@ import Testing
         #expect(object == found, "\(event.text)")
     }
 
-    @Test("Events have the included objects as finds give them: columns, files, lists, a path of three steps")
+    @Test("Events contain included objects as finds return them: pointers, arrays, files, three-level paths")
     func course() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let label = try await server.create("Label", ["name": "ECM"])
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("Every event has them, in the object and in the original, and a change of the included object makes no event")
+    @Test("All kinds of events contain included objects; changing an included object sends none")
     func kinds() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let author = try await server.create("Author", ["name": "Ann"])
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("A pointer to a missing or unreadable object disappears, in a list its element, as in a find")
+    @Test("Omits included objects that are missing or unreadable, as finds do")
     func unreadable() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("Protected fields, login data, passwords and tokens stay hidden, and lead to no other object")
+    @Test("Included objects hide protected fields, login data and tokens, and hidden pointers aren't followed")
     func protectedFields() async throws {
         var options = Self.withMaster
         options["protectedFields"] = [
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("A class that the subscriber may not get is refused at subscription, and ends it once that is taken away")
+    @Test("Rejects an include without get permission, and ends the subscription once it is revoked")
     func classPermissions() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test("A malformed include is error 1, and one beyond a limit 102; null is none")
+    @Test("Rejects an include of the wrong type with code 1, and invalid or excessive paths with 102")
     func errors() async throws {
         try await TestServer.runLive(Self.options) { (_, client) async throws in
             func answer(_ include: JSONValue) async throws -> [JSONValue?] {
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test("The deployment's limits on includes hold")
+    @Test("Enforces the configured includeDepth and includeCount")
     func configuredLimits() async throws {
         var options = Self.options
         options["requestComplexity"] = ["includeDepth": 1, "includeCount": 2]
@@ -247,7 +247,7 @@ import Testing
         }
     }
 
-    @Test("Dotted keys choose fields of the included object, and quick saves stay in order")
+    @Test("Dotted keys select fields of the included object, and events keep the order of the saves")
     func keysAndOrder() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let author = try await server.create("Author", ["name": "Ann", "age": 7])
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test("All subscribers of a change share one read of a class, whatever their rights")
+    @Test("Subscribers with different permissions share one read of an included object")
     func sharedRead() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")
@@ -294,7 +294,7 @@ import Testing
         }
     }
 
-    @Test("Pointers stay where more than 100 objects or 256 KB are included; one line says so, and others are served")
+    @Test("Leaves pointers unresolved beyond 100 objects or 256 KB per event, and logs it once")
     func sizes() async throws {
         let lines = LogLines()
         try await TestServer.run(Self.options, logger: lines.logger) { server in
@@ -339,7 +339,7 @@ import Testing
         }
     }
 
-    @Test("Pointers stay where the database can't read the objects, and objects are included again once it can")
+    @Test("Leaves pointers unresolved while their objects can't be read, and includes them afterwards")
     func failingReads() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let author = try await server.create("Author", ["name": "Ann"])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LiveQueryLimitTests {
     private static let options = TestServer.publishing("Note")
 
-    @Test("The subscriptions of a connection have the rights of a hundred sessions at most")
+    @Test("Limits the subscriptions of a connection to a hundred session tokens")
     func sessions() async throws {
         try await TestServer.runLive(TestServer.publishing("Note")) { server, client in
             _ = try await server.create("Note", ["n": 1])
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("A client's transaction whose followed objects take too much memory is undone")
+    @Test("Rolls back a client's transaction whose objects for live queries take too much memory")
     func largeTransaction() async throws {
         let options = Self.options.merging(["maxResponseSize": "800kb"]) { $1 }
         try await TestServer.runLive(options) { server, client in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("A client that reads nothing is closed when too much waits for it; writers and other clients do not feel it")
+    @Test("Disconnects a client that reads nothing, without delaying writers and other clients")
     func slowReader() async throws {
         let port = try await FreePort.find()
         let options = Self.options.merging(["metrics": ["port": .number(Double(port))]]) { $1 }
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("Subscriptions have a number and a size that a connection may have; ended ones make room")
+    @Test("Limits the number and total size of a connection's subscriptions; unsubscribing makes room")
     func subscriptions() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let large: JSONObject = ["where": ["text": .string(String(repeating: "x", count: 300_000))]]
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("Conditions that take too much for one change are ended by 124; other clients and requests go on")
+    @Test("Ends subscriptions with expensive conditions with code 124, without affecting other clients")
     func heavyConditions() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Note")
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("Subscriptions of a client that did not connect have little room, which is the connection's own")
+    @Test("Limits the size of subscriptions sent before connect; unsubscribing makes room")
     func earlyRoom() async throws {
         try await TestServer.run(Self.options) { server in
             try await server.liveQuery { client in
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("A client that sends as fast as it can is closed, and so is a long message before `connect`; others go on")
+    @Test("Disconnects a client that floods, or sends a long message before connect, but no others")
     func floods() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Note")
@@ -169,7 +169,9 @@ import Testing
         }
     }
 
-    @Test("Names that are kept with a connection are short", arguments: ["installationId", "sessionToken"])
+    @Test(
+        "Rejects an installationId or sessionToken longer than 1024 bytes",
+        arguments: ["installationId", "sessionToken"])
     func longNames(key: String) async throws {
         try await TestServer.run(Self.options) { server in
             try await server.liveQuery { client in
@@ -187,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("Patterns that repeat count with what they take: for one condition, for a connection")
+    @Test("Counts expanded regex repetitions towards the limits of a condition and of a connection")
     func repetitions() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let pattern: JSONValue = ["objectId": ["$regex": "(b{255}){38}"]]
@@ -208,7 +210,7 @@ import Testing
         }
     }
 
-    @Test("Many clients are told of many changes, each of all of them in their order")
+    @Test("Fifty clients each receive a hundred changes in order")
     func many() async throws {
         try await TestServer.run(Self.options) { server in
             try await withThrowingTaskGroup(of: Void.self) { group in

@@ -54,14 +54,14 @@ import Testing
         #expect(events.count > 150, "\(events.count)")
     }
 
-    @Test("Two writers cross 200 times: the last frame is the last state, and nothing enters or leaves twice")
+    @Test("With two concurrent writers, enter and leave alternate and the last event is the stored state")
     func oneProcess() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await Self.cross(server, server, client)
         }
     }
 
-    @Test("So with two writers in two processes")
+    @Test("With writers in two processes, enter and leave alternate and the last event is the stored state")
     func twoProcesses() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await server.alongside(["liveQuery": ["classNames": ["Note"]]]) { other in
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("With eight writers of one counter each change is told, in order, with the state before it")
+    @Test("With eight concurrent writers, each increment sends one event, in order, with its original")
     func counter() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Note")
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("A leave is told when a save that waits for another one takes out what that one brought in")
+    @Test("Sends leave if a save that waited for another write moves out what that write moved in")
     func leave() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Note", ["where": ["side": "in"]])
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("What a save may change is asked of the row as a save before it left it, also where its changes are followed")
+    @Test("A save that waited for another write checks permissions against the row that it left")
     func conditions() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Note")
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test("A transaction is told as one change of each object, with the state before its first step")
+    @Test("A transaction sends one event per object, with the original from before its first step")
     func transaction() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Note")
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("A batch of new objects and relations, increments, lists and files are told as they are stored")
+    @Test("Events of batches, increments, arrays, files and relations contain the stored values")
     func kinds() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Note")

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LiveQueryProtocolTests {
     private static let options = TestServer.publishing("Song")
 
-    @Test("A client connects, subscribes, changes its subscription and ends it, and its own names come back")
+    @Test("A client connects, subscribes, updates and unsubscribes, and every response contains its ids")
     func course() async throws {
         try await TestServer.run(Self.options) { server in
             try await server.liveQuery { client in
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("What is none of the protocol is told its number, and the connection stays open")
+    @Test("Answers protocol errors with their codes and keeps the connection open")
     func errors() async throws {
         try await TestServer.run(Self.options) { server in
             try await server.liveQuery { client in
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("What a client subscribes to before it connects counts from then on, and the same number is replaced")
+    @Test("A subscription sent before connect takes effect then; the same requestId replaces it")
     func early() async throws {
         try await TestServer.run(Self.options) { server in
             try await server.liveQuery { client in
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(
-        "Where keys are named, a client brings one of them; the master key opens everything only where it is among them",
+        "With keyPairs, a client needs one of them, and the master key has full access only if listed",
         arguments: [
             (["clientKey": "ck"], ["clientKey": "ck"], true, false),
             (["clientKey": "ck"], ["clientKey": "other"], false, false),
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("Connections are taken on any path, and where no live queries are served, on none")
+    @Test("Accepts connections on any path, and on none if startLiveQueryServer is false")
     func paths() async throws {
         try await TestServer.run(Self.options) { server in
             for path in ["/", "/parse", "/parse/", "/live"] {
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("A client that does not show that it is there is left; one that does stays")
+    @Test("Disconnects a client that doesn't answer pings, and keeps one that does")
     func pings() async throws {
         var options = Self.options
         options["liveQueryServerOptions"] = ["websocketTimeout": 5000]

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LiveQueryRelayTests {
     private static let options = TestServer.publishing("Note")
 
-    @Test("Changes of another process arrive, small and large, and each once; so does the end of a session")
+    @Test("Small and large changes of another process arrive once each, and so does the end of a session")
     func relay() async throws {
         try await TestServer.run(Self.options) { server in
             // The other process accepts no live-query connections.

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("A connection that the server cannot serve for a fault of its own is closed, but not at once")
+    @Test("Closes a connection after a delay if its session can't be read")
     func outage() async throws {
         var options = Self.options
         options["cacheTTL"] = 0
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "Two devices, live queries open; a session ends: its socket hears 209 and is closed, and the token is refused",
+        "The end of a session sends 209, closes its connection only, and invalidates the token",
         arguments: Ending.allCases)
     func endings(ending: Ending) async throws {
         try await TestServer.run(Self.options) { server in
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("A subscription whose own session ends is ended alone; the rest of the connection goes on")
+    @Test("The end of a subscription's own session ends only that subscription")
     func subscriptions() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("The end of a session is on its way to the client before the log-out is answered, every time")
+    @Test("Every log-out sends code 209 to the session's live-query client")
     func logOutComesFirst() async throws {
         try await TestServer.run(Self.options) { server in
             _ = try await server.signUp("ann")
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("Who connects with a session that has ended, and subscribes with one that has not, is served by that")
+    @Test("A subscription with a valid session works on a connection whose own session has ended")
     func endedBefore() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("A session whose time is over sees no more changes, and a role that was given or taken counts at once")
+    @Test("An expired session receives no more changes, and role changes apply immediately")
     func expiryAndRoles() async throws {
         try await TestServer.run(Self.options.merging(["cacheTTL": 2000]) { $1 }) { server in
             let ann = try await server.signUp("ann")

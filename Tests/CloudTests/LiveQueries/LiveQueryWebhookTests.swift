@@ -6,7 +6,7 @@ import Testing
 @Suite struct LiveQueryWebhookTests {
     private static let options = TestServer.publishing("Note")
 
-    @Test("A webhook is told of connections, subscriptions and events, without keys, and refuses them by an error")
+    @Test("Webhooks receive connections, subscriptions and events without keys, and can reject them")
     func webhooks() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run(Self.options) { server in

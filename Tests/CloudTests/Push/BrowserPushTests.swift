@@ -73,7 +73,7 @@ import Testing
         return try JSONValue(parsing: Array(claims))
     }
 
-    @Test("Web push is encrypted for each browser and signed; what is gone is cleared, and no other host is called")
+    @Test("Encrypts and signs web push per browser, removes gone subscriptions, and calls no other host")
     func web() async throws {
         let key = P256.Signing.PrivateKey()
         let answer: IdentityStandIn.Answer = { request in
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("A browser's service that there is not is given up after a few tries: a client has named it")
+    @Test("Gives up on a browser's push service whose host doesn't exist")
     func noService() async throws {
         let key = P256.Signing.PrivateKey()
         try await TestServer.run(["push": ["web": ["vapidDetails": Self.details(key)]]]) { server in
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("While one browser's service is busy for a minute, browsers of the others are sent to, and signed for once")
+    @Test("A busy push service doesn't delay browsers of others, and signed tokens are reused")
     func busyService() async throws {
         let key = P256.Signing.PrivateKey()
         let answer: IdentityStandIn.Answer = { request in

@@ -6,7 +6,7 @@ import Testing
 
 /// Pushes through a stand-in for Expo's service.
 @Suite struct ExpoPushTests {
-    @Test("Expo gets a hundred at a time; a device that it does not know is cleared, and a busy Expo is asked again")
+    @Test("Sends Expo up to 100 messages per call, removes unknown devices, and retries if it is busy")
     func expo() async throws {
         try await WebhookServer.run { expo in
             let isFirst = Once()
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("What has expired when its turn comes is not sent, though its service knows no expiry")
+    @Test("A push that expires in the queue isn't sent to Expo")
     func expired() async throws {
         try await WebhookServer.run { expo in
             expo.on("--/api/v2/push/send") { _ in .text(#"{"data":[{"status":"ok","id":"1"}]}"#) }
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(
-        "A token of another project has Expo refuse what stands beside it: it fails alone, and so does one without keys"
+        "If a foreign token makes Expo reject its whole batch, only devices with invalid tokens fail"
     )
     func foreignTokens() async throws {
         try await WebhookServer.run { expo in

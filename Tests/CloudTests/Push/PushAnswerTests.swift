@@ -46,7 +46,7 @@ import Testing
             isCleared: true),
     ]
 
-    @Test("Each answer of Apple's has what it says done for its device, and for no other")
+    @Test("Retries, fails or removes each device as APNs responds, without affecting others")
     func answersOfApple() async throws {
         var manners = PushSink.Manners()
         for scenario in Self.apple { manners.scripts[scenario.token] = scenario.script }
@@ -95,7 +95,7 @@ import Testing
         Scenario(token: "ü", script: [], requests: 0, reason: "InvalidRegistration"),
     ]
 
-    @Test("Each answer of Google's has what it says done for its device, and for no other")
+    @Test("Retries, fails or removes each device as FCM responds, without affecting others")
     func answersOfGoogle() async throws {
         var manners = PushSink.Manners()
         for scenario in Self.google { manners.scripts[scenario.token] = scenario.script }
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test("What a service refuses for each device is not sent to all: the row says why")
+    @Test("Stops a push that the service rejects for every device, and stores the reason")
     func refusedContent() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["": [.failure(400, "BadPriority")]]
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("An entry whose key is refused is left alone after few requests; the row names it, and other types are sent")
+    @Test("Stops using an entry with a rejected key and reports it, while other device types are sent")
     func refusedKey() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["aa": [.failure(403, "InvalidProviderToken")]]
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("A token of Apple's that has expired there is not made anew within 20 minutes, and fails after one more try")
+    @Test("Retries with the same provider token if APNs calls one younger than 20 minutes expired")
     func expiredToken() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["ab": [.failure(403, "ExpiredProviderToken"), .good]]
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test("A token that the first entry does not know is tried with the next; a dead one is not")
+    @Test("Retries a bad device token with the next entry, but not an unregistered one")
     func nextEntry() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["ab": [.failure(400, "BadDeviceToken"), .good], "dd": [.failure(410, "Unregistered")]]
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("Devices that are busy keep no others waiting, also when there are as many as ranges are sent at once")
+    @Test("Busy devices delay no others, even if every concurrent range contains one")
     func busyDevices() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["ab": [.failure(429, "TooManyRequests", retryAfter: 20)]]
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test("One device that is always busy keeps no other waiting")
+    @Test("A device that stays busy delays no other")
     func busyDevice() async throws {
         var manners = PushSink.Manners()
         manners.scripts = [

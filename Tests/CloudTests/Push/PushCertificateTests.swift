@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("A certificate in PEM, or in PKCS#12 with a password or an empty one, is shown to Apple in place of a token")
+    @Test("Authenticates to APNs with a PEM or PKCS#12 certificate instead of a token")
     func certificates() async throws {
         var manners = PushSink.Manners()
         manners.wantsCertificates = true
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("A certificate that cannot be used keeps the server from starting, and it says why")
+    @Test("Refuses to start with an unusable certificate and reports the reason")
     func unusable() async throws {
         let identity = try PushSink.Identity()
         let pair = try identity.clientCertificate()

@@ -6,7 +6,7 @@ import Testing
 /// HTTP/2 connections to push services, and their failures.
 @Suite struct PushConnectionTests {
     @Test(
-        "A connection that refuses streams, has one only or says GOAWAY neither doubles a notification nor loses one",
+        "Refused streams, single-stream connections and GOAWAY neither duplicate nor lose notifications",
         arguments: [(100, 25, nil), (100, 100, nil), (100, nil, 10), (1, nil, nil)] as [(Int, Int?, Int?)])
     func connections(streams: Int, goAway: Int?, refuses: Int?) async throws {
         var manners = PushSink.Manners()
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("A service that allows one stream until it has answered well gets more from then on")
+    @Test("Uses more streams once the service raises its limit after the first response")
     func widened() async throws {
         var manners = PushSink.Manners()
         manners.streams = 1
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("While nobody listens the row says running and nothing fails; afterwards each device is sent to once")
+    @Test("A push stays running while the service is unreachable, and then reaches each device once")
     func unreachable() async throws {
         let identity = try PushSink.Identity()
         let port = try await FreePort.find()
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("A service that cannot be reached holds up no other of its type, however many of its devices wait")
+    @Test("An unreachable entry doesn't delay another entry of the same device type")
     func oneUnreachable() async throws {
         let port = try await FreePort.find()
         try await PushSink.run { sink in
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("A service that sends each connection away is left alone after twenty of them")
+    @Test("Limits reconnects to a service that ends every connection at once")
     func sentAway() async throws {
         var manners = PushSink.Manners()
         manners.leavesAtOnce = true
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("A service that takes a connection and says nothing is left in time")
+    @Test("Gives up on a service that accepts a connection but never responds")
     func silentService() async throws {
         try await SilentServer.run { silent in
             let push: JSONObject = ["ios": try PushSink.Identity().apple("app.one", port: silent.port)]
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("What nobody takes before it expires fails, and says so")
+    @Test("A push that expires while the service is unreachable fails with that reason")
     func expires() async throws {
         let identity = try PushSink.Identity()
         let port = try await FreePort.find()
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("A connection that closes without an answer has what it had repeated once, and no more")
+    @Test("Resends the unanswered notifications of a closed connection once, with the same ids")
     func closed() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["cc": [.close, .good]]

@@ -6,7 +6,7 @@ import Testing
 /// The notifications that push services receive.
 @Suite struct PushContentTests {
     @Test(
-        "Data become the payload of Apple's devices as parse-server makes it, and what Apple reads inside of aps goes there"
+        "Converts data to APNs payloads as parse-server does, with Apple's own fields inside aps"
     )
     func payloads() async throws {
         let cases: [(data: JSONValue, payload: JSONValue)] = [
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("Firebase gets what Parse's SDK for Android reads, and the notification by the names of its protocol")
+    @Test("Sends FCM the data that Parse's Android SDK reads, and notifications with FCM's field names")
     func shapeForFirebase() async throws {
         try await PushFixture.run { server, sink in
             try await PushFixture.device(server, "g1", "android")
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("A raw payload is the message as it is; Apple's devices by Firebase get a block of their own")
+    @Test("Sends rawPayload to FCM unchanged, and an apns block for Apple devices")
     func firebase() async throws {
         try await WebhookServer.run { tokens in
             tokens.on("token") { _ in .text(#"{"access_token":"access-1","expires_in":3599}"#) }

@@ -20,7 +20,7 @@ import Testing
             """)
     }
 
-    @Test("More time zones than there are leave those that there are where they were")
+    @Test("Many invalid time zones don't affect devices with valid ones")
     func timeZones() async throws {
         try await PushFixture.run { server, sink in
             try await Self.fill(
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("More types of devices than a row can name are counted as others")
+    @Test("Counts failures of excess device types together as others")
     func types() async throws {
         try await PushFixture.run { server, sink in
             try await Self.fill(
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("Texts of many megabytes in installations keep nobody from a push")
+    @Test("Installations with megabytes of text don't prevent a push")
     func longTexts() async throws {
         try await PushFixture.run { server, sink in
             // More than fit in one result.
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("A locale of many parts is none, and takes no time")
+    @Test("Ignores a locale identifier with thousands of parts")
     func locales() async throws {
         try await PushFixture.run { server, sink in
             let locale = String(repeating: "a-", count: 150_000)
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("Installations whose ids only look alike are counted each")
+    @Test("Counts installations with canonically equivalent ids separately")
     func alike() async throws {
         try await PushFixture.run { server, sink in
             try await server.execute(
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(
-        "The app that an installation names becomes a header field only where it is a name, and is wrong for itself alone"
+        "An invalid or foreign appIdentifier fails only its own devices"
     )
     func topics() async throws {
         var manners = PushSink.Manners()
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("Tokens, badges and types that are none fail or are shown as they are, and all others are reached")
+    @Test("Malformed tokens fail without affecting other devices, and malformed channels are rejected")
     func oddValues() async throws {
         try await PushFixture.run { server, sink in
             let long = String(repeating: "ab", count: 600)

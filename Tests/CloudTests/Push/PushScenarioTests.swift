@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("Channels reach each device once, and the row shows them as a condition")
+    @Test("A push to channels reaches each device once, and its row shows them as a condition")
     func channels() async throws {
         try await PushFixture.run { server, sink in
             for (token, channels) in [("a1", ["a"]), ("a2", ["b", "a"]), ("a3", ["c"])] as [(String, JSONValue)] {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("An expiration is the header field of each service and the row's, from a time and from an interval")
+    @Test("Sends the expiration to each service and stores it, from a time or an interval")
     func expiration() async throws {
         let now = Date.now.timeIntervalSince1970
         let (timed, row) = try await Self.notification([
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("A number becomes the badge of each row, is shown, and is no part of Android's data")
+    @Test("A numeric badge is stored, sent to Apple, and left out of Android's data")
     func badgeNumber() async throws {
         try await PushFixture.run { server, sink in
             let ids = try await [
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("A device without the locale of any text gets none of them, and the log says so")
+    @Test("A device without a matching locale or default text gets no text, and the log warns")
     func localeOnly() async throws {
         let lines = LogLines()
         let (notification, row) = try await Self.notification(
@@ -93,7 +93,7 @@ import Testing
                 "warning push has no default text for devices with other locales push=\(PushFixture.id(row))"))
     }
 
-    @Test("A field that installations do not have is had by none; a text finds its element in channels")
+    @Test("A condition on an unknown field matches no device; a text matches an element of channels")
     func oddConditions() async throws {
         try await PushFixture.run { server, sink in
             try await PushFixture.device(server, "ab01", "ios", ["channels": ["a", "b"]])
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(
-        "The push type makes the topic, the priority and the header field",
+        "push_type determines the APNs topic, priority and push-type header",
         arguments: [
             ("background", "app.one", "5"), ("voip", "app.one.voip", nil),
             ("liveactivity", "app.one.push-type.liveactivity", nil), ("pushtotalk", "app.one.voip-ptt", nil),
@@ -122,7 +122,7 @@ import Testing
         #expect(notification.body == ["aps": ["content-available": 1]])
     }
 
-    @Test("Each app is sent by its own entry; a device of no entry fails once, and so does one that names no app")
+    @Test("Sends each app through its own entry; devices with another app or none fail")
     func apps() async throws {
         try await PushFixture.run { server, sink in
             for (token, app) in [("a1", "app.one"), ("a2", "app.two"), ("a3", "app.three")] {
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("One access token serves all messages, also those that begin while it is asked for; the account signs for it")
+    @Test("Concurrent FCM messages share one access token, requested with the service account's signature")
     func accessToken() async throws {
         let address = "https://oauth2.googleapis.com/token"
         try await PushSink.run { sink in
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    @Test("Tokens that services call dead stay where that is configured")
+    @Test("With cleanupInvalidTokens off, keeps the tokens that services reject")
     func keptTokens() async throws {
         try await PushFixture.run(PushSink.Manners(), ["cleanupInvalidTokens": false]) { server, _ in
             try await PushFixture.fill(server, 20)
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test("Tokens that are removed while a push is sent make it miss no device")
+    @Test("Removing tokens during a push makes it skip no device")
     func pages() async throws {
         try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["batchSize": 100]]) { server, sink in
             try await server.execute(
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test("Rows with the same token get one notification for each app")
+    @Test("Installations with the same token get one notification per app")
     func sameToken() async throws {
         try await PushFixture.run { server, sink in
             try await server.execute(
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test("A watch by its old name is sent; an audience whose query cannot be read leaves the list of audiences whole")
+    @Test("Sends to the old device type applewatch, and lists audiences with unreadable queries")
     func oldRows() async throws {
         try await PushSink.run { sink in
             try await TestServer.run(["push": ["watchos": sink.apple("app.one")]]) { server in

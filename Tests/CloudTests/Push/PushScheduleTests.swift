@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct PushScheduleTests {
-    @Test("A scheduled push is sent at its time, not before, once, and not at all when its row is removed")
+    @Test("Sends a scheduled push once, at its time, and never if its row is deleted")
     func scheduled() async throws {
         try await PushFixture.run { server, sink in
             // One of the two servers sends the push.
@@ -41,7 +41,7 @@ import Testing
         #expect(sink.notifications.count == 2)
     }
 
-    @Test("A server that only stores pushes leaves them to another one")
+    @Test("A server with disablePushWorker leaves its pushes to another server")
     func storing() async throws {
         try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, sink in
             try await PushFixture.device(server, "ab01")
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(
-        "What a process that died had taken is sent by another one, or given up where nothing may be sent twice",
+        "Another process sends a dead process's range, or fails it if delivery is atMostOnce",
         arguments: ["atLeastOnce", "atMostOnce"])
     func takeover(delivery: String) async throws {
         try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, sink in
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("Where nothing may be sent twice, a server that stops gives back what it has not sent, and no more")
+    @Test("With atMostOnce, a stopping server returns only the devices that it hasn't sent to")
     func cleanStop() async throws {
         let identity = try PushSink.Identity()
         var manners = PushSink.Manners()
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("A push that waits in vain for a lock when it is begun is begun later, and has not failed")
+    @Test("A push that times out waiting for a lock is postponed and doesn't fail")
     func slowBeginning() async throws {
         try await PushFixture.run(options: ["statementTimeout": 1000]) { server, sink in
             try await PushFixture.device(server, "ab01")
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("A range that its process has forgotten is free when its time is over, also for the same process")
+    @Test("A forgotten range is sent once its lease expires, even by the same process")
     func forgotten() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["ab": [.late(.seconds(20), .init())]]
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("What was sent is noted when the database takes it again, and is not sent once more")
+    @Test("Retries storing the outcome until the database accepts it, without resending")
     func unsettled() async throws {
         let lines = LogLines()
         try await PushFixture.run(logger: lines.logger) { server, sink in
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test("The interval until a push expires counts from the time to which the push is moved")
+    @Test("expiration_interval counts from the new time of a rescheduled push")
     func movedExpiry() async throws {
         try await PushFixture.run { server, _ in
             let answer = try await server.send(
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test("A push for a local time is moved also after its devices were sorted by their zones")
+    @Test("Reschedules a local-time push even after its devices were grouped by time zone")
     func movedZones() async throws {
         try await PushFixture.run { server, sink in
             try await PushFixture.device(server, "ab01", "ios", ["timeZone": "Europe/London"])
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test("A local time that is past everywhere is sent at once, and its interval counts from now")
+    @Test("A push whose local time is past everywhere is sent at once; its interval counts from now")
     func pastLocalTime() async throws {
         try await PushFixture.run { server, sink in
             try await PushFixture.device(server, "ab01", "ios", ["timeZone": "Europe/London"])
@@ -246,7 +246,7 @@ import Testing
         }
     }
 
-    @Test("What has expired when it could be sent is not sent")
+    @Test("Fails a push that has already expired, without sending it")
     func expired() async throws {
         try await PushFixture.run { server, sink in
             try await PushFixture.device(server, "ab01")

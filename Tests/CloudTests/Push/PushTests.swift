@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("Who may not send is refused as parse-server refuses, and so is what cannot be sent")
+    @Test("Rejects unauthorized callers and invalid pushes with parse-server's errors")
     func refusals() async throws {
         try await PushFixture.run(options: ["readOnlyMasterKey": "readOnly"]) { server, sink in
             let body: JSONValue = ["where": [:], "data": ["alert": "x"]]
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("A condition that comes as JSON text counts as the object that it stands for")
+    @Test("Accepts the where condition as JSON text")
     func conditionAsText() async throws {
         try await PushFixture.run { server, sink in
             try await PushFixture.device(server, "a1", "ios")
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("Without the option a push is refused, and the server says that it sends none")
+    @Test("Without the push option, rejects pushes and reports the features as unavailable")
     func withoutOption() async throws {
         try await TestServer.run { server in
             let answer = try await server.send("POST", "/push", ["where": [:], "data": [:]], as: .master)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("Badges grow where they are sent, and each device shows its own")
+    @Test("Increments, stores and sends each device's own badge")
     func badges() async throws {
         try await PushFixture.run { server, sink in
             let ids = try await [
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("A device whose row stays locked shows its badge like the others, and holds up none")
+    @Test("A device with a locked row gets its next badge like others and delays none")
     func lockedRows() async throws {
         try await PushFixture.run(options: ["lockTimeout": 60_000]) { server, sink in
             let locked = try await PushFixture.device(server, "b1", "ios", ["badge": 4])
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("A device gets the texts of its locale, else of its language, else those for all")
+    @Test("A device gets the texts of its locale, else of its language, else the default")
     func locales() async throws {
         try await PushFixture.run { server, sink in
             for (token, locale) in [("c1", "fr-FR"), ("c2", "en-GB"), ("c3", "en_US"), ("c4", "de")] {
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("Dead tokens are removed, unless their installation was saved since; the master key reads what failed")
+    @Test("Removes dead tokens unless saved since, and shows failures only to the master key")
     func deadTokens() async throws {
         try await PushFixture.run { server, sink in
             let dead = try await PushFixture.device(server, "dead01")
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test("An entry that refuses most tokens is wrong itself: no token is removed for it")
+    @Test("Removes no tokens if an entry rejects most of them")
     func wrongEnvironment() async throws {
         let lines = LogLines()
         try await PushFixture.run(logger: lines.logger) { server, sink in
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test("A busy service is asked again after the time that it names")
+    @Test("Retries a busy service after the time that it names")
     func busy() async throws {
         try await PushFixture.run { server, sink in
             try await PushFixture.device(server, "b05e01")
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    @Test("Types without a service fail under their own name, however it is written")
+    @Test("Counts failures of device types without a service under the types' own names")
     func hostileTypes() async throws {
         try await PushFixture.run { server, sink in
             let names = ["winrt", "a'b\"}.c", String(repeating: "x", count: 10_000)]
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    @Test("An audience counts its uses; one that there is not is no matter")
+    @Test("Counts the uses of an audience, and ignores an unknown audience_id")
     func audiences() async throws {
         try await PushFixture.run { server, sink in
             let audience = try await server.send(
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test("The log has a line for each batch, and neither a token nor a key, however much it is to say")
+    @Test("Logs a line per batch, without tokens, keys or texts")
     func log() async throws {
         let lines = LogLines()
         try await PushFixture.run(logger: lines.logger) { server, sink in
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test("While some devices are waited for, the row counts the others every second")
+    @Test("While one device is pending, the row already counts the others")
     func progress() async throws {
         let latch = Latch()
         var manners = PushSink.Manners()

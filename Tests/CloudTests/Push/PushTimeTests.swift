@@ -6,7 +6,7 @@ import Testing
 /// Push times: absolute times, device-local times, and delays.
 @Suite struct PushTimeTests {
     @Test(
-        "A time is that of the zone that it names, or where a device is; what is past is sent at once",
+        "A push_time with an offset is absolute, one without is device-local; a past one is sent at once",
         arguments: [
             ("2126-06-01T12:00:00+02:00", "2126-06-01T10:00:00.000Z"),
             ("2126-06-01T12:00:00Z", "2126-06-01T12:00:00.000Z"),
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("A time may be no further ahead than is configured; without schedules it is sent at once")
+    @Test("Rejects a push_time beyond maxScheduleDays; without scheduledPush, sends at once")
     func bounds() async throws {
         let changes: JSONObject = ["maxScheduleDays": 14]
         try await PushFixture.run(PushSink.Manners(), changes, options: ["scheduledPush": false]) { server, sink in
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("A local time is sent to each zone at its own moment, and to nobody without a zone")
+    @Test("Sends a local time to each time zone separately, and to no device without a valid zone")
     func localTimes() async throws {
         try await PushFixture.run { server, sink in
             for (token, zone) in [("a0", "Pacific/Kiritimati"), ("a1", "Europe/London"), ("a2", "America/New_York")] {
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "Local times follow the clocks: a time that is left out comes later, one that is there twice comes once",
+        "Groups devices by their time zone's offset at the local time, across daylight-saving changes",
         arguments: [
             ("2126-03-31T02:30:00", ["-3.5", "1", "5.5", "5.75"]),
             ("2126-10-27T02:30:00", ["-3.5", "2", "5.5", "5.75"]),
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("What was due while no server ran is sent by the next one, once; what has expired by then is not")
+    @Test("A push due while no server ran is sent once by the next, unless it has expired")
     func down() async throws {
         try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, sink in
             try await PushFixture.device(server, "ab01")
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("Of two servers one sends what is due, also when their connections to the database are cut")
+    @Test("Two servers send a due push once, even if their database connections are cut")
     func twoServers() async throws {
         try await PushFixture.run { server, sink in
             try await server.alongside(["push": ["ios": sink.apple("app.one")]]) { _ in

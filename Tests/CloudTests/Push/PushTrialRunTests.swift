@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct PushTrialRunTests {
-    @Test("A trial run counts and renders, contacts nobody, and changes no badge")
+    @Test("A dry run reports devices and problems, contacts no service, and changes no badge")
     func dryRun() async throws {
         try await PushFixture.run { server, sink in
             try await PushFixture.fill(server, 1000)
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("A trial run asks Firebase, where it is configured so, and says what Firebase says")
+    @Test("With dryRun set to provider, a dry run validates with Firebase and reports its errors")
     func provider() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["gd": [.failure(404, "UNREGISTERED")]]
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("While a hundred pushes wait to be begun, no further one is taken")
+    @Test("Rejects a push while a hundred are waiting to start")
     func waiting() async throws {
         try await PushFixture.run(PushSink.Manners(), ["queueOptions": ["disablePushWorker": true]]) { server, sink in
             try await server.execute(
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("Failures are kept for a day, and tokens that were removed for a month, in which they are put back")
+    @Test("Keeps failures for a day, and removed tokens for a month, from which they can be restored")
     func keeping() async throws {
         try await PushFixture.run { server, _ in
             let device = try await PushFixture.device(server, "dead01")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("Rows of pushes that have ended are removed after as many days as are configured")
+    @Test("Deletes the rows of finished pushes after keepStatusDays")
     func oldRows() async throws {
         let push: JSONObject = ["keepStatusDays": 7, "expo": [:]]
         try await TestServer.run { server in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("The trigger after saves of the row sees each of its states; none of installations is called")
+    @Test("A push calls afterSave of _PushStatus with its states, but no triggers of installations")
     func triggers() async throws {
         try await WebhookServer.run { hooks in
             try await PushFixture.run { server, sink in
