@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// A server with all optional features except one.
-@Suite("A server without a feature")
+@Suite("A server without one optional feature")
 struct FeatureTests {
     enum Part: CaseIterable {
         case mail, push, liveQueries, console, metrics, node, replicas, tracing, indexAdvice

@@ -2,7 +2,7 @@ import App
 import ServiceLifecycle
 import Testing
 
-@Suite("Signals between the phases of a command", .timeLimit(.minutes(1)))
+@Suite("Interruption by signals", .timeLimit(.minutes(1)))
 struct InterruptionTests {
     private struct Waiting: Service {
         func run() async throws { try await gracefulShutdown() }

@@ -5,7 +5,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("A server that cannot start")
+@Suite("A server that can't start")
 struct ListenFailureTests {
     private static func isAlive(_ process: pid_t) -> Bool { kill(process, 0) == 0 }
 

@@ -16,7 +16,7 @@ struct PageSiteTests {
     }
 
     @Test(
-        "Every built-in page names itself, and uses neither scripts nor other hosts",
+        "Every built-in page has its name in a meta tag, and uses no scripts or other hosts",
         arguments: BuiltInPage.allCases)
     func builtIn(page: BuiltInPage) throws {
         let parameters = PageParameters([(.appName, "My <App>"), (.token, "t"), (.username, "u")])

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("Comparing a pointer with the missing field id succeeds without results")
+    @Test("Comparing a missing field with a pointer succeeds without results")
     func pointerInUnknownField() async throws {
         try await withMusicServer { server in
             let kim = try await IOSClient(server).signUp("kim")

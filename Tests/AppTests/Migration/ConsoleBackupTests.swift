@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("Runs one backup at a time; a stopped or killed one is never listed and doesn't block the next")
+    @Test("Runs one backup at a time; incomplete ones are never listed and don't block the next")
     func once() async throws {
         try await CrashServer.run { server in
             try await Self.start(server)

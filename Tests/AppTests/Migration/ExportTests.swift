@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("Exports all classes as of one moment during writes")
+    @Test("Exports all classes from one snapshot while clients write")
     func oneMoment() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Alpha", ["pair": 0])

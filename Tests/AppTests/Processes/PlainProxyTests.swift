@@ -33,7 +33,7 @@ struct PlainProxyTests {
     }
 
     @Test(
-        "A remote client can't sign in without a secret, and its failures don't lock out valid ones",
+        "A proxied client can't sign in without a secret, and its failures lock out no valid ticket or key",
         arguments: PlainProxy.allCases)
     func session(proxy: PlainProxy) async throws {
         try await ServerProcesses.run(1, Self.options) { processes in
@@ -63,7 +63,7 @@ struct PlainProxyTests {
         }
     }
 
-    @Test("A ticket is invalid after its process restarts")
+    @Test("A console ticket is invalid once its process restarts")
     func ticket() async throws {
         try await ServerProcesses.run(1, Self.options) { processes in
             let ticket: JSONValue = ["ticket": .string(try await Self.printedTicket(processes))]

@@ -19,7 +19,7 @@ struct PoolerTests {
         ],
     ]
 
-    @Test("Servers share few sessions for objects, users, transactional batches and declared classes")
+    @Test("Objects, users, transactional batches and declared classes work on few shared sessions")
     func serves() async throws {
         try await TestServer.withDatabase { uri in
             try await Pooler.run(before: uri, sessions: 6) { pooled in

@@ -22,7 +22,7 @@ struct PushCommandTests {
         return (result.terminationStatus.isSuccess, result.standardOutput + result.standardError)
     }
 
-    @Test("roost push check reports if each entry's keys work and its service responds, and sends nothing")
+    @Test("roost push check reports whether keys work and services respond, and sends nothing")
     func check() async throws {
         try await WebhookServer.run { tokens in
             tokens.on("token") { _ in .text(#"{"access_token":"access-1","expires_in":3599}"#) }

@@ -96,7 +96,7 @@ struct ReadinessProcessTests {
         }
     }
 
-    @Test("A restart resets the counters and the start time")
+    @Test("A restart resets the counters and reports a later start time")
     func restart() async throws {
         let port = try await FreePort.find()
         let requests = "http_server_request_duration_seconds_count"

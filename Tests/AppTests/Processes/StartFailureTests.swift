@@ -14,7 +14,7 @@ struct StartFailureTests {
         return run.messages.first ?? ""
     }
 
-    @Test("Reports a port in use with what to do, and names metrics.port if that is it")
+    @Test("Reports a port in use and how to fix it, for the server and for its metrics")
     func portInUse() async throws {
         try await TestServer.withDatabase { uri in
             try await SilentServer.run { other in
@@ -35,7 +35,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("Reports an address that the computer doesn't have with its option")
+    @Test("Reports the option whose address the computer doesn't have")
     func address() async throws {
         try await TestServer.withDatabase { uri in
             let port = JSONValue.number(Double(try await FreePort.find()))
@@ -59,7 +59,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("Reports an unusable database or databaseURI once, with what to do")
+    @Test("Reports an unusable database or databaseURI once, and how to fix it")
     func database() async throws {
         try await TestServer.withDatabase { uri in
             var parts = try #require(URLComponents(string: uri))
@@ -120,7 +120,7 @@ struct StartFailureTests {
         #expect(doctor.messages.count == 1 && doctor.messages[0].hasPrefix("Can't reach PostgreSQL: "))
     }
 
-    @Test("With readOnly, reports an unprepared database with how to prepare it")
+    @Test("With readOnly, reports an unprepared database and how to prepare it")
     func unprepared() async throws {
         try await TestServer.withDatabase { uri in
             let options: JSONObject = ["databaseURI": .string(uri), "readOnly": true]
@@ -134,7 +134,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("Reports a read-only database with the option to set")
+    @Test("Reports a read-only database and the option to set")
     func readOnly() async throws {
         try await TestServer.withDatabase { uri in
             let name = try #require(URLComponents(string: uri)).path.dropFirst()
@@ -179,7 +179,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("Reports missing database privileges with what to grant")
+    @Test("Reports missing database privileges and what to grant")
     func rights() async throws {
         try await TestServer.withDatabase { uri in
             let role = "roost_test_" + UUID().uuidString.lowercased().replacing("-", with: "")
@@ -257,7 +257,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("Reports a missing Parse SDK with the command that installs it")
+    @Test("Reports a missing Parse SDK and the command that installs it")
     func missingSDK() async throws {
         try await TestServer.withDatabase { uri in
             let file = try CommandLineRun.configuration(["databaseURI": .string(uri), "cloud": "main.js"])
@@ -272,7 +272,7 @@ struct StartFailureTests {
         }
     }
 
-    @Test("Reports a folder that can't be created with its option")
+    @Test("Reports the option whose folder can't be created")
     func folders() async throws {
         let data = try await Self.failure([:], ["--dataDir", "/proc/data"])
         #expect(

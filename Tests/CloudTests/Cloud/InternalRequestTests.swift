@@ -166,7 +166,9 @@ import Testing
         }
     }
 
-    @Test("Every call of a request carries the record of its user only", arguments: [1, 20_000])
+    @Test(
+        "Every trigger and function call carries the record of its request's user, and of no other",
+        arguments: [1, 20_000])
     func users(size: Int) async throws {
         let seen = Mutex<[CloudCall]>([])
         let events: [CloudEvent] = [.beforeSave, .afterSave, .beforeFind, .afterFind, .beforeDelete, .afterDelete]

@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("beforePasswordResetRequest sees the user and can reject the request")
+    @Test("beforePasswordResetRequest can reject a request, but not reveal that a user doesn't exist")
     func request() async throws {
         try await Self.run { server, catcher, hooks in
             let ann = try await server.signUp("ann", ["email": "ann@m.example"])

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("keys limits the fields of events, and watch the updates that send them")
+    @Test("keys limits the fields of events; watch limits which updates send one")
     func projection() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Song", ["keys": ["plays"], "watch": ["plays"]])

@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test("Ends subscriptions with expensive conditions with code 124, without affecting other clients")
+    @Test("Ends subscriptions whose conditions are too expensive with code 124; other clients continue")
     func heavyConditions() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Note")

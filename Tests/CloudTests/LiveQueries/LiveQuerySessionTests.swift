@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(
-        "The end of a session sends 209, closes its connection only, and invalidates the token",
+        "Ending a session sends code 209, closes only its own connection, and invalidates the token",
         arguments: Ending.allCases)
     func endings(ending: Ending) async throws {
         try await TestServer.run(Self.options) { server in
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("The end of a subscription's own session ends only that subscription")
+    @Test("Ending a subscription's own session ends only that subscription")
     func subscriptions() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")

@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("Retries with the same provider token if APNs calls one younger than 20 minutes expired")
+    @Test("If APNs reports a provider token younger than 20 minutes as expired, retries with the same one")
     func expiredToken() async throws {
         var manners = PushSink.Manners()
         manners.scripts = ["ab": [.failure(403, "ExpiredProviderToken"), .good]]
