@@ -5,7 +5,7 @@ import TestSupport
 import TestTools
 import Testing
 
-@Suite("Commands over a bucket", .enabled(if: BucketServer.isInstalled))
+@Suite("Commands with files in a bucket", .enabled(if: BucketServer.isInstalled))
 struct BucketCommandTests {
     private static func configuration(
         _ server: TestServer, _ adapter: JSONObject, in folder: String, _ name: String
@@ -18,7 +18,7 @@ struct BucketCommandTests {
         return path
     }
 
-    @Test("An export has the files of a bucket, an import stores them in another, and doctor counts them")
+    @Test("Exports files from one bucket, imports them into another, and doctor reports their size")
     func exportAndImport() async throws {
         let roost = try #require(Checkout.program())
         let folder = FileManager.default.temporaryDirectory.path + "/roost-bucket-commands-\(UUID().uuidString)"

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Credentials of clouds")
+@Suite("Cloud credentials")
 struct CredentialTests {
     private static func provider(_ variables: [String: String]) throws -> any AWSCredentialProvider {
         try CredentialChain.provider(nil, region: "us-east-1", variables, S3OptionTests.load([:]).outgoing)
@@ -37,7 +37,7 @@ struct CredentialTests {
         return path
     }
 
-    @Test("Variables outweigh the files of the home folder")
+    @Test("Environment variables take precedence over the shared credentials file")
     func variables() async throws {
         let file = try Self.file("[default]\naws_access_key_id = f\naws_secret_access_key = s\n")
         let variables = ["AWS_SHARED_CREDENTIALS_FILE": file, "AWS_CONFIG_FILE": "/nowhere"]
@@ -46,7 +46,7 @@ struct CredentialTests {
         #expect(try await Self.credentials(both).accessKeyId == "v")
     }
 
-    @Test("A profile is found by its name, and what is not built is named")
+    @Test("Reads the profile named by AWS_PROFILE and rejects single sign-on profiles")
     func profiles() async throws {
         let file = try Self.file(
             "[default]\naws_access_key_id=f\n# no\n[music]\naws_access_key_id = m\naws_secret_access_key = s\naws_session_token=t\n"
@@ -58,7 +58,7 @@ struct CredentialTests {
         #expect(throws: ConfigurationError.self) { try Self.provider(variables.merging(["AWS_PROFILE": "sso"]) { $1 }) }
     }
 
-    @Test("A machine's role is asked for with a token of the machine's metadata")
+    @Test("Fetches an instance role's credentials with a metadata token")
     func instance() async throws {
         let behaviour: StoreStandIn.Behaviour = { call, _ in
             if call.method == "PUT" { return .reply(200, body: "token") }
@@ -74,7 +74,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("A container's address is asked with its token; an address elsewhere is not")
+    @Test("Fetches container credentials with the token and rejects endpoints that aren't local")
     func container() async throws {
         let files = ["AWS_CONFIG_FILE": "/nowhere", "AWS_SHARED_CREDENTIALS_FILE": "/nowhere"]
         let behaviour: StoreStandIn.Behaviour = { call, _ in
@@ -95,7 +95,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("A cluster's identity is exchanged for credentials, with the token that the file has now")
+    @Test("Exchanges the web identity token in the file for credentials")
     func webIdentity() async throws {
         let file = try Self.file("identity\n")
         let behaviour: StoreStandIn.Behaviour = { call, _ in
@@ -132,7 +132,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("Credentials are renewed before they end, one renewal for all, and nobody waits for it")
+    @Test("Renews credentials in the background before they expire, once for concurrent callers")
     func renewal() async throws {
         let short = Short()
         let source = CredentialSource(short, logger: TestServer.quietLogger) { short.clock.withLock { $0 } }

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// URLs at which clients read files from the store.
-@Suite("Direct addresses of files")
+@Suite("Direct file URLs")
 struct DirectFileTests {
     private static let digits = "0123456789abcdef0123456789abcdef"
 
@@ -30,7 +30,7 @@ struct DirectFileTests {
     }
 
     @Test(
-        "Addresses have the forms of their stores, with names encoded",
+        "Builds direct URLs for endpoints and CDNs, with names encoded",
         arguments: [
             (["directAccess": true], "https://songs.s3.eu-west-1.amazonaws.com/p/d/a%20%C3%A9%2B.txt"),
             (
@@ -50,7 +50,7 @@ struct DirectFileTests {
         #expect(try Self.url(Self.s3(options), "d/a é+.txt") == expected)
     }
 
-    @Test("Google's have the bucket in the path")
+    @Test("Puts the bucket into the path of Google's URLs")
     func google() throws {
         let adapter: JSONValue = [
             "module": "gcs", "options": ["bucket": "songs", "bucketPrefix": "p/", "directAccess": true],
@@ -58,13 +58,13 @@ struct DirectFileTests {
         #expect(try Self.url(adapter, "a b.txt") == "https://storage.googleapis.com/songs/p/a%20b.txt")
     }
 
-    @Test("Names that no upload gives have none, and neither has any file while an older store is read")
+    @Test("Builds no URL for unusable names, nor for any file with a fallback store")
     func without() throws {
         #expect(try Self.url(Self.s3(["directAccess": true]), "../x") == nil)
         #expect(try Self.url(Self.s3(["directAccess": true]), "x", ["filesFallback": ["fs"]]) == nil)
     }
 
-    @Test("What is public is stored so, and what is signed is not, unless the options say else")
+    @Test("Objects get the ACL public-read with unsigned direct access, unless fileAcl says otherwise")
     func permissions() throws {
         func acl(_ options: JSONObject) throws -> String? {
             guard case .s3(let bucket) = try S3OptionTests.load(["filesAdapter": Self.s3(options)]).fileStore else {
@@ -79,7 +79,7 @@ struct DirectFileTests {
         #expect(try acl([:]) == nil)
     }
 
-    @Test("What does not hold for direct files is a warning, and encrypted ones are refused")
+    @Test("Warns about options that don't apply to direct files, and rejects encryption and long lifetimes")
     func warnings() throws {
         func told(_ options: JSONObject) throws -> [String] {
             var file: JSONObject = ["appId": "a", "masterKey": "m"]
@@ -99,7 +99,7 @@ struct DirectFileTests {
     }
 
     @Test(
-        "A find gives signed addresses of now, also of files inside of lists, and they download from the store",
+        "Queries return fresh signed URLs, also within lists, that download from the store",
         .enabled(if: BucketServer.isInstalled))
     func presigned() async throws {
         let options = try await BucketServer.adapter(["directAccess": true, "presignedUrl": true])
@@ -121,7 +121,7 @@ struct DirectFileTests {
     }
 
     @Test(
-        "A name that a client makes up gets no signed address, wherever it stands",
+        "Never signs URLs for names that a client made up, anywhere in an object",
         .enabled(if: BucketServer.isInstalled))
     func inventedNames() async throws {
         var options = try await BucketServer.adapter(["directAccess": true, "presignedUrl": true])
@@ -151,7 +151,7 @@ struct DirectFileTests {
         }
     }
 
-    @Test("Names that clients choose get signed addresses where uploads keep them, outside of folders")
+    @Test("Signs URLs for client-chosen names only with preserveFileName, and not within folders")
     func preservedNames() async throws {
         let port = try await FreePort.find()
         let names = ["a.txt", "backups/db.sql", "\(Self.digits)_a.txt", "x/\(Self.digits)_a.txt", "..", "a/../b"]
@@ -177,7 +177,7 @@ struct DirectFileTests {
     }
 
     @Test(
-        "A signed address is good for one name, however odd, and not when it is changed; active content is to be saved",
+        "Signed URLs work only unmodified, for any name, and download active content as attachments",
         .enabled(if: BucketServer.isInstalled),
         arguments: [
             "\(digits)_song.txt", "dir/\(digits)_a é +%41'(1)*~.txt", "\(digits)_page.html", "\(digits)_unknown",
@@ -203,7 +203,7 @@ struct DirectFileTests {
         }
     }
 
-    @Test("A signed address ends", .enabled(if: BucketServer.isInstalled))
+    @Test("Signed URLs expire", .enabled(if: BucketServer.isInstalled))
     func expiry() async throws {
         let options: JSONObject = ["directAccess": true, "presignedUrl": true, "presignedUrlExpires": 4]
         try await BucketServer.withStorage(options) { storage in
@@ -233,7 +233,7 @@ struct DirectFileTests {
         return now() - start
     }
 
-    @Test("Two thousand signed addresses cost a few sums each: what is the same for all is made once")
+    @Test("Signing 2,000 URLs takes less than 20 times as long as a hash and an HMAC for each")
     func cost() async throws {
         let port = try await FreePort.find()
         let options: JSONObject = ["directAccess": true, "presignedUrl": true, "s3overrides": ["maxAttempts": 1]]

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Google Cloud Storage: accounts and tokens with a strict stand-in, buckets with a third-party store.
-@Suite("Files at Google")
+@Suite("Files in Google Cloud Storage")
 struct GoogleStorageTests {
     private static func store(
         _ options: JSONValue, _ environment: [String: String] = [:]
@@ -32,7 +32,7 @@ struct GoogleStorageTests {
     }
 
     @Test(
-        "The module has the names of the guides, and a text alone takes everything from the environment",
+        "Accepts each documented module name and reads all options from the environment",
         arguments: [
             "@parse/gcs-files-adapter", "parse-server-gcs-adapter", "GCSAdapter", "./Files/GCSAdapter.js", "gcs",
         ])
@@ -53,7 +53,7 @@ struct GoogleStorageTests {
     }
 
     @Test(
-        "What cannot be used is refused by its name",
+        "Rejects missing, unsupported and unsafe options by name",
         arguments: [
             ([:], "GCSAdapter requires an bucket"), (["bucket": "b", "keyFilename": "/nowhere.json"], "/nowhere.json"),
             (["bucket": "b", "credentials": ["client_email": "e"]], "private_key"),
@@ -67,7 +67,7 @@ struct GoogleStorageTests {
     }
 
     @Test(
-        "Files are stored in one piece and in parts, read whole and in ranges, listed, and removed",
+        "Serves uploads in one or several parts, downloads, ranges, metadata and deletions",
         .enabled(if: BucketServer.isInstalled))
     func life() async throws {
         try await GoogleStore.run { store in
@@ -114,7 +114,7 @@ struct GoogleStorageTests {
     }
 
     @Test(
-        "A token that is refused is renewed once for all who wait, and one that ends is renewed before",
+        "Renews a rejected token once for all concurrent reads, and renews expiring tokens",
         .enabled(if: BucketServer.isInstalled))
     func renewal() async throws {
         try await GoogleStore.run { store in
@@ -142,7 +142,8 @@ struct GoogleStorageTests {
     }
 
     @Test(
-        "The account is found in the options, in a variable, or at the machine", .enabled(if: BucketServer.isInstalled))
+        "Finds the account in the options, an environment variable or the metadata server",
+        .enabled(if: BucketServer.isInstalled))
     func accounts() async throws {
         try await GoogleStore.run { store in
             let account = try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: store.accountFile))))
@@ -163,7 +164,7 @@ struct GoogleStorageTests {
         }
     }
 
-    @Test("Of an account that Google does not know nothing is stored", .enabled(if: BucketServer.isInstalled))
+    @Test("Fails uploads with an unknown account and logs Google's error", .enabled(if: BucketServer.isInstalled))
     func unknownAccount() async throws {
         try await GoogleStore.run { store in
             let file = try JSONValue(parsing: Array(Data(contentsOf: URL(fileURLWithPath: store.accountFile))))

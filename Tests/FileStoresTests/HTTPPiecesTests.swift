@@ -3,9 +3,9 @@ import Outgoing
 import TestSupport
 import Testing
 
-@Suite("Bodies of other servers' answers")
+@Suite("Response bodies of other servers")
 struct HTTPPiecesTests {
-    @Test("A body that broke off stays broken: whoever reads on is not told that it has ended")
+    @Test("Reading on after a body failed fails again instead of reporting its end")
     func broken() async throws {
         let caller = try HTTPCaller(S3OptionTests.load([:]).outgoing)
         let behaviour: StoreStandIn.Behaviour = { _, _ in .stall("12345", length: 10) }

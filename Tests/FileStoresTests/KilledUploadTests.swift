@@ -22,7 +22,7 @@ struct KilledUploadTests {
         return channel
     }
 
-    @Test("No file shows what it leaves, which is given up when it is old enough")
+    @Test("Leave no file, and their parts are aborted only when old enough")
     func killed() async throws {
         let roost = try #require(Checkout.program())
         let folder = FileManager.default.temporaryDirectory.path + "/roost-killed-\(UUID().uuidString)"

@@ -73,7 +73,7 @@ struct MovingTests {
     }
 
     @Test(
-        "A copy into a bucket and back has all files with what was said about them, and goes on where it was stopped",
+        "Copies files and metadata into a bucket and back, and resumes an interrupted copy",
         .enabled(if: BucketServer.isInstalled))
     func bucket() async throws {
         let (source, back) = (Self.folder(), Self.folder())
@@ -99,7 +99,7 @@ struct MovingTests {
         }
     }
 
-    @Test("A copy that has the size but other bytes is found where it is asked for, and put right")
+    @Test("Replaces a copy of the same size but different bytes only when verifying")
     func verified() async throws {
         let (source, target) = (Self.folder(), Self.folder())
         try await source.write(name: "a", bytes: [1, 2, 3])
@@ -116,7 +116,7 @@ struct MovingTests {
         #expect(bytes == [1, 2, 3])
     }
 
-    @Test("A file that was stored later in the other store is left as it is, whatever its size")
+    @Test("Never overwrites a file that is newer in the target, whatever its size")
     func later() async throws {
         let (source, target) = (Self.folder(), Self.folder())
         for name in ["a", "b"] {
@@ -136,7 +136,7 @@ struct MovingTests {
         }
     }
 
-    @Test("A file that was replaced since it was copied is copied again, whatever its size")
+    @Test("Copies a file again if the source was replaced later, even by one of the same size")
     func replaced() async throws {
         let (source, target) = (Self.folder(), Self.folder())
         try await target.write(name: "a", bytes: [1, 2, 3])
@@ -168,7 +168,7 @@ struct MovingTests {
         ) async throws { try await storage.visit(prefix: prefix, use) }
     }
 
-    @Test("What a client stores or deletes while a file is copied is neither replaced nor brought back")
+    @Test("Neither overwrites a file stored during the copy nor restores one deleted during it")
     func meddled() async throws {
         let (source, target) = (Self.folder(), Self.folder())
         try await source.write(name: "a", bytes: [1, 2, 3])
@@ -186,7 +186,7 @@ struct MovingTests {
         #expect(try await target.names().isEmpty)
     }
 
-    @Test("While an older store cannot delete a file, the newer one of the name stays")
+    @Test("Keeps the file in the first store if a fallback store can't delete it")
     func deletedInOrder() async throws {
         let new = Self.folder()
         try await new.write(name: "a", bytes: [2])
@@ -199,7 +199,7 @@ struct MovingTests {
         #expect(try await new.read("a") == [2])
     }
 
-    @Test("What the first store does not have is read from the next; deletions go to both")
+    @Test("Reads missing files from the fallback store and deletes files from both")
     func fallback() async throws {
         let (new, old) = (Self.folder(), Self.folder())
         try await old.write(name: "old", details: FileDetails(metadata: ["a": 1]), bytes: [1])
@@ -221,7 +221,7 @@ struct MovingTests {
         await #expect(throws: FileStorageError.notFound) { try await storage.delete(name: "both") }
     }
 
-    @Test("A first store that is down is no absence", .enabled(if: BucketServer.isInstalled))
+    @Test("Fails instead of falling back if the first store is down", .enabled(if: BucketServer.isInstalled))
     func outage() async throws {
         let old = Self.folder()
         try await old.write(name: "a", bytes: [1])
@@ -235,7 +235,9 @@ struct MovingTests {
         }
     }
 
-    @Test("A check names what a store refuses", .enabled(if: BucketServer.isInstalled))
+    @Test(
+        "Passes on a working store and names each operation that a store refuses",
+        .enabled(if: BucketServer.isInstalled))
     func check() async throws {
         try await BucketServer.withStorage { bucket in
             let isGood = await FileCheck(bucket).run { #expect($0.failure == nil, "\($0.name): \($0.failure ?? "")") }
@@ -255,7 +257,7 @@ struct MovingTests {
         #expect(done.first == "store a file")
     }
 
-    @Test("The configuration names stores to read from, and no folder twice")
+    @Test("Reads filesFallback, and rejects a folder listed twice and unknown options")
     func configuration() throws {
         let bucket: JSONValue = ["module": "s3", "options": ["bucket": "b"]]
         let configuration = try S3OptionTests.load([

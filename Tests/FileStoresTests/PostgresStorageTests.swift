@@ -33,14 +33,14 @@ struct PostgresStorageTests {
         }
     }
 
-    @Test("Files of any length come back byte for byte, whole and in parts over the borders of chunks")
+    @Test("Stores files of any length unchanged and reads ranges across chunk boundaries")
     func lengths() async throws {
         try await Self.withStorage { storage in
             try await StorageContract.expectRoundTrips(storage, sizes: [0, 1, 65_535, 65_536, 65_537, 1_000_000])
         }
     }
 
-    @Test("Odd names are stored, listed by their bytes, read and deleted; unusable ones are refused")
+    @Test("Stores, lists in byte order, reads and deletes unusual names, and rejects unusable ones")
     func names() async throws {
         try await Self.withStorage { storage in
             try await StorageContract.expectNames(storage) {
@@ -56,7 +56,7 @@ struct PostgresStorageTests {
         }
     }
 
-    @Test("A reader keeps the version that it opened, while the file is replaced and deleted; then it is swept")
+    @Test("A reader keeps the version that it opened until the sweep removes it")
     func versions() async throws {
         try await Self.withStorage { storage in
             let old = Chunks(size: 300_000)
@@ -75,7 +75,7 @@ struct PostgresStorageTests {
         }
     }
 
-    @Test("An upload that breaks off leaves nothing, and the file before it stays")
+    @Test("An interrupted upload leaves nothing and keeps the previous file")
     func broken() async throws {
         try await Self.withStorage { storage in
             try await StorageContract.expectNothing(ofBrokenUploadOf: 300_000, in: storage)
@@ -84,7 +84,7 @@ struct PostgresStorageTests {
         }
     }
 
-    @Test("An upload that was swept takes no name from another file, and no file that is stored is given up")
+    @Test("A swept upload can't replace a file, and a stored file can't be abandoned")
     func swept() async throws {
         try await Self.withStorage { storage in
             try await storage.write(name: "a.bin", bytes: [1])
@@ -101,7 +101,7 @@ struct PostgresStorageTests {
         }
     }
 
-    @Test("Many uploads of one name at a time end with one of them")
+    @Test("Concurrent uploads of one name leave exactly one complete file")
     func concurrent() async throws {
         try await Self.withStorage { storage in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -120,7 +120,7 @@ struct PostgresStorageTests {
         }
     }
 
-    @Test("No more is stored than the option allows")
+    @Test("Rejects an upload that would exceed maximumTotal")
     func full() async throws {
         try await Self.withStorage(["maximumTotal": "200kb"]) { storage in
             try await storage.write(name: "a.bin", details: FileDetails(), contents: Chunks(size: 150_000))
@@ -132,7 +132,7 @@ struct PostgresStorageTests {
         }
     }
 
-    @Test("Many at a time store no more than the option allows, but for a row of each, and some of them do store")
+    @Test("Concurrent uploads exceed maximumTotal by at most one file, and at least one succeeds")
     func fullAtOnce() async throws {
         try await Self.withStorage(["maximumTotal": "1mb", "chunkSize": 65_536]) { storage in
             let stored = await withTaskGroup(of: Bool.self) { group in
@@ -155,7 +155,7 @@ struct PostgresStorageTests {
         }
     }
 
-    @Test("Tables that are there are not made again, for which a role may lack the rights")
+    @Test("Prepares existing tables without write access")
     func standing() async throws {
         try await TestServer.withDatabase { uri in
             let configuration = try S3OptionTests.load(["filesAdapter": ["module": "postgres"]])
@@ -169,7 +169,7 @@ struct PostgresStorageTests {
         }
     }
 
-    @Test("A server keeps its files in its database")
+    @Test("A server serves, revalidates and deletes files from its database")
     func server() async throws {
         try await TestServer.run(["filesAdapter": "postgres"]) { server in
             let stored = try await server.send(
@@ -191,7 +191,7 @@ struct PostgresStorageTests {
         }
     }
 
-    @Test("A dump of the database has the files, and a database that is made of it gives them")
+    @Test("A database restored from a dump has the files and their metadata")
     func dump() async throws {
         try await TestServer.withDatabase { old in
             try await TestServer.withDatabase { new in

@@ -9,7 +9,7 @@ import TestSupport
 import TestTools
 import Testing
 
-@Suite("Files that are encrypted anew")
+@Suite("Re-encryption of files")
 struct RotationTests {
     private static let (old, new) = (FileCipher(secret: "old"), FileCipher(secret: "new"))
 
@@ -39,7 +39,7 @@ struct RotationTests {
         return count
     }
 
-    @Test("A rotation that is killed leaves every file readable and goes on when it is run again")
+    @Test("A killed rotation leaves every file readable and resumes when run again")
     func killed() async throws {
         try await Self.withFolder { storage, folder in
             let size = 2_000_000
@@ -82,7 +82,7 @@ struct RotationTests {
         }
     }
 
-    @Test("With a wrong old key no file is touched and each is named; without an encryptionKey nothing is done")
+    @Test("Reports each file that the old key can't decrypt, requires encryptionKey and changes nothing")
     func refused() async throws {
         try await Self.withFolder { storage, folder in
             try await EncryptedStorage(storage, cipher: Self.old).write(name: "a", bytes: [1, 2, 3])
@@ -102,7 +102,7 @@ struct RotationTests {
         }
     }
 
-    @Test("Clients read each file before, while and after it is encrypted anew, and back into parse-server's form")
+    @Test("Serves files unchanged before and after re-encryption into segments and back")
     func serving() async throws {
         let adapter: JSONObject = ["filesAdapter": ["module": "postgres", "options": [:]], "preserveFileName": true]
         let keys: JSONObject = ["encryptionKey": "new", "previousEncryptionKey": "old"]
@@ -164,7 +164,7 @@ struct RotationTests {
         ) async throws { try await storage.visit(prefix: prefix, use) }
     }
 
-    @Test("A file that a client replaces meanwhile stays the client's", arguments: [false, true])
+    @Test("Keeps a file that a client replaces during re-encryption", arguments: [false, true])
     func replaced(writesSegments: Bool) async throws {
         try await Self.withFolder { storage, _ in
             try await EncryptedStorage(storage, cipher: Self.old).write(name: "a", bytes: [1, 2, 3])

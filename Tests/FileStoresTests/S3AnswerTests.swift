@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Responses that don't come from the store, but from a proxy, a log-in page or broken software.
-@Suite("Answers that are none of a store's")
+@Suite("Malformed and foreign responses")
 struct S3AnswerTests {
     private static func run(
         _ answer: StoreStandIn.Answer, _ body: (S3Storage) async throws -> Void
@@ -16,14 +16,14 @@ struct S3AnswerTests {
         }
     }
 
-    @Test("A file whose length is not announced is no empty one")
+    @Test("Rejects a response without a Content-Length")
     func unmeasured() async throws {
         try await Self.run(.unmeasured("12345")) { storage in
             await #expect(throws: FileStorageError.refused) { _ = try await storage.open(name: "a") }
         }
     }
 
-    @Test("A part that does not say where it belongs is not the file")
+    @Test("Rejects a partial response without a matching Content-Range")
     func misplaced() async throws {
         for place in ["", "bytes 0-1/9", "bytes 9-1/x"] {
             let headers = place.isEmpty ? [] : [("Content-Range", place)]
@@ -35,7 +35,7 @@ struct S3AnswerTests {
         }
     }
 
-    @Test("A 404 without the code of a store is no absence, neither for who reads nor for who deletes")
+    @Test("A 404 without a store's error code doesn't count as a missing file in reads or deletions")
     func proxy() async throws {
         for body in ["", "404 page not found"] {
             try await Self.run(.reply(404, body: body)) { storage in
@@ -46,7 +46,7 @@ struct S3AnswerTests {
     }
 
     @Test(
-        "A list that ends though it goes on, goes round, or is none, is no list of all files",
+        "Rejects a listing that is malformed, repeats its token or is truncated without one",
         arguments: [
             "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>", "welcome",
             """
@@ -60,7 +60,7 @@ struct S3AnswerTests {
         }
     }
 
-    @Test("A file of a list whose time is not known counts as a new one")
+    @Test("Treats a listed file with an unreadable date as new")
     func undated() async throws {
         let body = """
             <ListBucketResult><Contents><Key>PREFIXa</Key><Size>1</Size><LastModified>yesterday</LastModified></Contents>\
@@ -81,7 +81,7 @@ struct S3AnswerTests {
         #expect(times.allSatisfy { $0 > 1_700_000_000 })
     }
 
-    @Test("Sizes that no file has are of no file, and a list that does not move on is not followed for ever")
+    @Test("Skips listed files of impossible size and rejects an upload list that never advances")
     func hostileLists() async throws {
         let file = "<Contents><Key>PREFIXa</Key><Size>9223372036854775807</Size></Contents>"
         let body =
@@ -104,7 +104,7 @@ struct S3AnswerTests {
         }
     }
 
-    @Test("What the store takes for known, and this server does not, is given")
+    @Test("Returns the file if the store answers 304 to an If-None-Match that doesn't match")
     func known() async throws {
         let behaviour: StoreStandIn.Behaviour = { call, _ in
             call.headers["if-none-match"] == nil
@@ -121,7 +121,7 @@ struct S3AnswerTests {
         }
     }
 
-    @Test("Files that clients take slowly keep no other from being read, and no upload from being stored")
+    @Test("150 open downloads block neither another download nor an upload")
     func slowReaders() async throws {
         let body = String(repeating: "x", count: 300_000)
         let behaviour: StoreStandIn.Behaviour = { call, _ in
@@ -142,7 +142,7 @@ struct S3AnswerTests {
         }
     }
 
-    @Test("A file of a length that no memory has is not read to be decrypted")
+    @Test("Refuses to decrypt a file too long for memory")
     func endless() async throws {
         try await Self.run(.cut("12345", length: .max)) { storage in
             let encrypted = EncryptedStorage(storage, cipher: FileCipher(secret: "secret"))
@@ -150,7 +150,7 @@ struct S3AnswerTests {
         }
     }
 
-    @Test("A success that names no version, or no file of the parts, stores nothing")
+    @Test("Rejects a 200 response to an upload that isn't a store's")
     func successes() async throws {
         let (short, _) = try await S3FaultTests.upload(10) { _, _ in .reply(200, body: "<html>log in</html>") }
         #expect(short == .refused)
@@ -162,7 +162,7 @@ struct S3AnswerTests {
     }
 
     @Test(
-        "An older file of the name, or one of another length, does not stand for what may have been stored",
+        "An older object or one of another length doesn't confirm an upload whose final response is lost",
         arguments: [(0, "Mon, 01 Jan 2024 12:00:00 GMT"), (1, "Wed, 01 Jan 2025 12:00:01 GMT")])
     func older(more: Int, modified: String) async throws {
         let size = S3FaultTests.part + 1
@@ -183,7 +183,7 @@ struct S3AnswerTests {
         #expect(calls.last?.method == "DELETE")
     }
 
-    @Test("Times that are none are no times", arguments: ["inf", "nan", "-1", "1e300"])
+    @Test("Retries despite an invalid Retry-After", arguments: ["inf", "nan", "-1", "1e300"])
     func times(text: String) async throws {
         let (error, _) = try await S3FaultTests.upload(10) { _, number in
             number <= 2 ? .error(503, "SlowDown", headers: [("Retry-After", text)]) : nil
@@ -191,7 +191,7 @@ struct S3AnswerTests {
         #expect(error == nil)
     }
 
-    @Test("Dates that are none are no dates")
+    @Test("Parses a store's dates and rejects numbers out of range")
     func dates() {
         #expect(StoreDate.seconds(ofHTTPDate: "Mon, 01 Jan 9223372036854775807 00:00:00 GMT") == nil)
         #expect(StoreDate.seconds(ofHTTPDate: "Mon, 9223372036854775807 Jan 2024 00:00:00 GMT") == nil)
@@ -199,7 +199,7 @@ struct S3AnswerTests {
         #expect(StoreDate.seconds(ofISODate: "2024-01-31T12:00:00.000Z") == 1_706_702_400)
     }
 
-    @Test("What is logged of an answer is short, and elements are found in time that grows with their number")
+    @Test("Truncates long errors for the log and parses tags with line breaks or without an end")
     func texts() {
         let long = String(repeating: "a\u{301}", count: 10_000)
         let failure = S3Failure(

@@ -5,13 +5,13 @@ import TestSupport
 import Testing
 
 /// Connections that break between the client and the server or between the server and the bucket.
-@Suite("Connections between clients and a bucket")
+@Suite("Broken connections between clients, server and bucket")
 struct S3ConnectionTests {
     private static func client(of server: TestServer) -> TransportClient {
         TransportClient(port: URL(string: server.url)?.port ?? 0)
     }
 
-    @Test("Of a client that leaves in the middle of an upload nothing stays in the bucket")
+    @Test("Aborts the multipart upload of a client that disconnects")
     func leaving() async throws {
         let block = [UInt8](repeating: 7, count: 1024 * 1024)
         try await StoreStandIn.run(S3FaultTests.store()) { store in
@@ -37,7 +37,7 @@ struct S3ConnectionTests {
         }
     }
 
-    @Test("A file that the store cuts short ends the client's connection, and other bytes never stand for its own")
+    @Test("Closes the client's connection if the store truncates a file, without sending the next response")
     func cutting() async throws {
         let half = String(repeating: "x", count: 100_000)
         let behaviour = S3FaultTests.store { call, _ in

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Faults that real stores don't have on demand.
-@Suite("Faults of stores")
+@Suite("Store faults")
 struct S3FaultTests {
     static let part = S3Upload.partSize
 
@@ -44,7 +44,7 @@ struct S3FaultTests {
         }
     }
 
-    @Test("A part that fails once is sent again")
+    @Test("Retries a part that fails once")
     func onceMore() async throws {
         let (error, calls) = try await Self.upload(2 * Self.part) { call, number in
             number == 3 ? .close : nil
@@ -56,7 +56,7 @@ struct S3FaultTests {
         #expect(complete.target.contains("uploadId=u%2F1"))
     }
 
-    @Test("A part that fails again and again ends the upload, which is given up")
+    @Test("Aborts the upload if a part keeps failing")
     func always() async throws {
         let (error, calls) = try await Self.upload(2 * Self.part) { call, _ in
             call.has("partNumber=2") ? .error(500, "InternalError") : nil
@@ -66,7 +66,7 @@ struct S3FaultTests {
         #expect(!calls.contains { $0.method == "POST" && $0.has("uploadId") })
     }
 
-    @Test("An error in the body of a success is one")
+    @Test("Treats an error in the body of a 200 response as a failure")
     func completeErrs() async throws {
         let (error, calls) = try await Self.upload(Self.part + 1) { call, _ in
             guard call.method == "POST", call.has("uploadId") else { return nil }
@@ -76,7 +76,7 @@ struct S3FaultTests {
         #expect(calls.last?.method == "DELETE")
     }
 
-    @Test("When the answer to the last request is lost, the object that is there counts")
+    @Test("An upload succeeds if its final response is lost but the object exists")
     func completeLost() async throws {
         let (error, calls) = try await Self.upload(Self.part + 1) { call, _ in
             if call.method == "POST", call.has("uploadId") { return .close }
@@ -87,7 +87,7 @@ struct S3FaultTests {
         #expect(!calls.contains { $0.method == "DELETE" })
     }
 
-    @Test("Credentials that ended too early are renewed once, and the request is sent again")
+    @Test("Renews credentials that the store reports as expired, once, and retries the request")
     func expired() async throws {
         let behaviour: StoreStandIn.Behaviour = { call, number in
             guard call.method == "PUT" else {
@@ -123,7 +123,7 @@ struct S3FaultTests {
         }
     }
 
-    @Test("A store that asks to slow down is given the time that it names")
+    @Test("Waits as long as Retry-After says before retrying")
     func slowDown() async throws {
         let before = ContinuousClock.now
         let (error, calls) = try await Self.upload(10) { _, number in
@@ -134,7 +134,7 @@ struct S3FaultTests {
         #expect(ContinuousClock.now - before >= .seconds(2))
     }
 
-    @Test("A store whose clock differs is asked again with its time, and from then on at once")
+    @Test("Adjusts to the store's clock after a time-skew error and keeps the offset")
     func clock() async throws {
         let log = LogLines()
         let ahead = "Wed, 01 Jan 2042 12:00:00 GMT"
@@ -153,7 +153,7 @@ struct S3FaultTests {
         #expect(log.all.filter { $0.contains("clock") }.count == 1)
     }
 
-    @Test("A body shorter than announced is an error, no end")
+    @Test("Reports a body shorter than its Content-Length as an error")
     func short() async throws {
         let behaviour: StoreStandIn.Behaviour = { _, _ in .cut("12345", length: 10) }
         try await StoreStandIn.run(behaviour) { store in
@@ -165,7 +165,7 @@ struct S3FaultTests {
         }
     }
 
-    @Test("What a store has no right to, or no room for, is refused without another try")
+    @Test("Doesn't retry an upload that the store denies")
     func refused() async throws {
         let (error, calls) = try await Self.upload(10) { _, _ in .error(403, "AccessDenied") }
         #expect(error == .refused)
@@ -189,7 +189,7 @@ struct S3FaultTests {
         }
     }
 
-    @Test("Bad answers for one object keep none from others")
+    @Test("Repeated errors for one object don't mark the store as unavailable")
     func oneBadObject() async throws {
         let names = Array(repeating: "bad", count: 10)
         try await Self.open(names, failing: "bad") { storage in
@@ -198,7 +198,7 @@ struct S3FaultTests {
         }
     }
 
-    @Test("Bad answers for several objects keep requests from the store for a while")
+    @Test("Errors for several objects mark the store as unavailable")
     func severalBadObjects() async throws {
         try await Self.open((0..<5).map { "bad\($0)" }, failing: "bad") { storage in
             #expect(throws: FileStorageError.self) { try storage.checkAvailable() }

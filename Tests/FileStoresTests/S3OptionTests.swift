@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The formats in which parse-server's users configure a bucket.
-@Suite("Options of S3")
+@Suite("S3 options")
 struct S3OptionTests {
     static func load(_ options: JSONObject, _ environment: [String: String] = [:]) throws -> Configuration {
         var file: JSONObject = ["appId": "a", "masterKey": "m"]
@@ -33,7 +33,7 @@ struct S3OptionTests {
     }
 
     @Test(
-        "The module has the names of the guides, and a text alone takes everything from the environment",
+        "Accepts each documented module name and reads all options from the environment",
         arguments: ["@parse/s3-files-adapter", "parse-server-s3-adapter", "S3Adapter", "./Files/S3Adapter.js", "s3"])
     func modules(name: String) throws {
         let environment = [
@@ -55,7 +55,7 @@ struct S3OptionTests {
         #expect(address.url(address.path("p/a b"), []) == "https://songs.s3.eu-west-1.amazonaws.com/p/a%20b")
     }
 
-    @Test("An option outweighs its variable, an empty one does not, and overrides outweigh both")
+    @Test("Precedence is s3overrides, options, environment; empty options are ignored")
     func order() throws {
         let environment = ["S3_BUCKET": "variable", "S3_REGION": "eu-west-1"]
         #expect(try Self.bucket(["bucket": "option"], environment).bucket == "option")
@@ -67,7 +67,7 @@ struct S3OptionTests {
     }
 
     @Test(
-        "Credentials are taken where users put them",
+        "Accepts credentials in each documented place",
         arguments: [
             ["accessKey": "k", "secretKey": "s"],
             ["credentials": ["accessKeyId": "k", "secretAccessKey": "s"]],
@@ -83,7 +83,7 @@ struct S3OptionTests {
     }
 
     @Test(
-        "Endpoints have the forms of their providers",
+        "Builds path-style and virtual-hosted URLs for the endpoints of common providers",
         arguments: [
             ("http://minio:9000", true, "http://minio:9000/b/k"),
             ("http://10.0.0.3:9000/", nil, "http://10.0.0.3:9000/b/k"),
@@ -98,13 +98,13 @@ struct S3OptionTests {
         #expect(address.url(address.path("k"), []) == expected)
     }
 
-    @Test("A bucket with dots is named in the path, since no certificate covers it")
+    @Test("Uses path-style URLs for bucket names with dots")
     func dots() throws {
         let address = S3Address(try Self.bucket(["bucket": "my.songs", "region": "us-west-2"]))
         #expect(address.url(address.path("k"), []) == "https://s3.us-west-2.amazonaws.com/my.songs/k")
     }
 
-    @Test("A mistake in the JSON of a store shows no key of it")
+    @Test("Errors about malformed adapter JSON don't reveal the secret key")
     func keys() {
         let text = #"{"module":"s3","options":{"secretKey":"hidden""#
         let error = #expect(throws: ConfigurationError.self) {
@@ -114,7 +114,7 @@ struct S3OptionTests {
     }
 
     @Test(
-        "What cannot be served is refused by its name",
+        "Rejects missing, unsupported and unsafe options by name",
         arguments: [
             ([:], "requires option 'bucket'"),
             (["bucket": "b", "generateKey": "f"], "generateKey"),

@@ -5,12 +5,12 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("A server whose files are in a bucket")
+@Suite("Server with files in a bucket")
 struct S3ServerTests {
     private static let song = Array("0123456789".utf8)
 
     @Test(
-        "Files are uploaded, downloaded whole and in parts, asked for again, and deleted",
+        "Serves uploads, downloads, ranges, conditional requests, metadata and deletions",
         .enabled(if: BucketServer.isInstalled))
     func life() async throws {
         try await TestServer.run(try await BucketServer.adapter()) { server in
@@ -57,7 +57,7 @@ struct S3ServerTests {
         }
     }
 
-    @Test("Encrypted files lie in the bucket encrypted, and are read in clear", .enabled(if: BucketServer.isInstalled))
+    @Test("Stores files encrypted in the bucket and serves them decrypted", .enabled(if: BucketServer.isInstalled))
     func encrypted() async throws {
         var options = try await BucketServer.adapter()
         options["encryptionKey"] = "secret"
@@ -72,10 +72,8 @@ struct S3ServerTests {
     }
 
     @Test(
-        """
-        While the store is down the server starts and answers 503, never 404; then it refuses at once; then the store \
-        is found again
-        """, .enabled(if: BucketServer.isInstalled))
+        "Starts and answers 503, never 404, while the store is down, and recovers when it is back",
+        .enabled(if: BucketServer.isInstalled))
     func down() async throws {
         let port = try await FreePort.find()
         let options = try await BucketServer.adapter(endpointPort: port)
@@ -123,7 +121,7 @@ struct S3ServerTests {
     }
 
     @Test(
-        "More uploads at once than memory has room for wait in turn: none is refused",
+        "Uploads that exceed the transfer memory wait and all succeed",
         .enabled(if: BucketServer.isInstalled))
     func many() async throws {
         var options = try await BucketServer.adapter()
@@ -154,7 +152,7 @@ struct S3ServerTests {
     }
 
     @Test(
-        "One network whose uploads hold all memory that it may have, and wait for more, keeps no other from uploading")
+        "A network that exhausts its share of the transfer memory doesn't block uploads from another")
     func networks() async throws {
         let behaviour = S3FaultTests.store { call, _ in call.method == "PUT" && call.has("slow") ? .silence : nil }
         let size = 9 * 1024 * 1024
@@ -211,7 +209,7 @@ struct S3ServerTests {
         TransportClient(port: URL(string: server.url)?.port ?? 0)
     }
 
-    @Test("Clients that send slowly hold no connection to the store until a part is whole")
+    @Test("A slow upload sends nothing to the store before a part is complete")
     func slowClients() async throws {
         let size = 1024 * 1024
         try await StoreStandIn.run(S3FaultTests.store()) { store in
@@ -247,7 +245,7 @@ struct S3ServerTests {
     }
 
     @Test(
-        "A body whose length is not said is sent on in parts; one that turns out too long leaves nothing",
+        "Forwards an upload of unknown length in parts and aborts it if it exceeds maxUploadSize",
         arguments: [(50, 201), (70, 400)])
     func unknownLength(megabytes: Int, status: Int) async throws {
         try await StoreStandIn.run(S3FaultTests.store()) { store in

@@ -8,7 +8,7 @@ import TestTools
 import Testing
 
 /// The examples in Amazon's S3 documentation.
-@Suite("Signatures of S3")
+@Suite("S3 signatures")
 struct S3SignatureTests {
     private static let signature = AWSSignature(
         accessKeyId: "AKIAIOSFODNN7EXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
@@ -17,7 +17,7 @@ struct S3SignatureTests {
     private static let host = "examplebucket.s3.amazonaws.com"
 
     @Test(
-        "The published examples hold",
+        "Signs Amazon's published example requests correctly",
         arguments: [
             (
                 "GET", "/test.txt", [], [("range", "bytes=0-9")], "",
@@ -49,7 +49,7 @@ struct S3SignatureTests {
         #expect(try #require(added.last?.value).hasSuffix("Signature=\(expected)"))
     }
 
-    @Test("An address that is signed has the published signature")
+    @Test("Signs Amazon's published example of a presigned URL correctly")
     func presigned() {
         let query = PresignedQuery(Self.signature, host: Self.host, lifetime: 86_400, at: Self.date)
         #expect(
@@ -57,14 +57,14 @@ struct S3SignatureTests {
                 "&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404"))
     }
 
-    @Test("Keys are encoded once, every byte but letters, digits, - . _ ~ and the slash")
+    @Test("Percent-encodes every byte except letters, digits, - . _ ~ and, in keys, the slash")
     func keys() {
         #expect(
             AWSSignature.encode("a b+é%41'()*!~/x", keepingSlashes: true) == "a%20b%2B%C3%A9%2541%27%28%29%2A%21~/x")
         #expect(AWSSignature.encode("a/b=", keepingSlashes: false) == "a%2Fb%3D")
     }
 
-    @Test("Amazon's own library encodes and signs a thousand requests at random, and addresses, as this server does")
+    @Test("Encodes and signs 1,000 random requests and presigned URLs exactly like botocore")
     func second() async throws {
         var random = SplitMix64(seed: 5)
         let scalars = Array(" !\"#$%&'()*+,-./0:;<=>?@A[\\]^_`z{|}~é€\u{301}𝄞\u{1}\u{7F}".unicodeScalars)
@@ -112,7 +112,7 @@ struct S3SignatureTests {
     }
 
     @Test(
-        "A store that is not ours finds no fault in the signatures of a thousand keys at random",
+        "A third-party store accepts the signatures of 1,000 random keys",
         .enabled(if: BucketServer.isInstalled))
     func random() async throws {
         var random = SplitMix64(seed: 37)

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Each time limit is tested once, with its real duration.
-@Suite("Stores that fall silent")
+@Suite("Unresponsive stores")
 struct S3SilenceTests {
     private static let once: JSONObject = ["s3overrides": ["maxAttempts": 1]]
 
@@ -19,7 +19,7 @@ struct S3SilenceTests {
         #expect(time < .seconds(seconds + 60))
     }
 
-    @Test("A connection that cannot be made, and is not refused either, is given up after three seconds")
+    @Test("Times out after 3 seconds if the connection is neither accepted nor refused")
     func dropped() async throws {
         let full = try FullPort()
         try await BucketServer.withStorage(Self.once, endpointPort: full.port) { storage in
@@ -37,7 +37,7 @@ struct S3SilenceTests {
         withExtendedLifetime(full) {}
     }
 
-    @Test("An answer that does not begin is given up after ten seconds, and its connection is closed")
+    @Test("Times out after 10 seconds without a response and closes the connection")
     func headless() async throws {
         let behaviour: StoreStandIn.Behaviour = { _, _ in .silence }
         try await StoreStandIn.run(behaviour) { store in
@@ -53,7 +53,7 @@ struct S3SilenceTests {
         }
     }
 
-    @Test("A download of another server's file that stops in the middle, or does not begin, is given up")
+    @Test("Times out a download from another server that stalls or never begins")
     func download() async throws {
         let caller = try HTTPCaller(S3OptionTests.load([:]).outgoing)
         let behaviour: StoreStandIn.Behaviour = { call, _ in
@@ -74,7 +74,7 @@ struct S3SilenceTests {
         await caller.shutdown()
     }
 
-    @Test("A body that stops in the middle is given up after twenty seconds, and its connection is closed")
+    @Test("Times out after 20 seconds if a body stalls, and closes the connection")
     func stalled() async throws {
         let behaviour: StoreStandIn.Behaviour = { _, _ in .stall("12345", length: 10) }
         try await StoreStandIn.run(behaviour) { store in

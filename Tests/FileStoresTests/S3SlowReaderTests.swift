@@ -7,13 +7,13 @@ import TestTools
 import Testing
 
 /// Clients that download large files slowly. The server runs in a separate process.
-@Suite("Slow readers of a bucket", .enabled(if: BucketServer.isInstalled))
+@Suite("Slow downloads from a bucket", .enabled(if: BucketServer.isInstalled))
 struct S3SlowReaderTests {
     private static let megabyte = 1024.0 * 1024
     private static let clients = 8
 
     @Test(
-        "For each a few megabytes are in memory at most, however long the file, and its connection to the store ends with it"
+        "A slow download uses at most 4 MB and releases memory and connections when it ends"
     )
     func leave() async throws {
         let roost = try #require(Checkout.program())

@@ -11,7 +11,7 @@ struct S3StorageTests {
     private static let part = S3Upload.partSize
 
     @Test(
-        "Files of any length come back byte for byte, and no upload stays open",
+        "Stores files of any length unchanged and leaves no upload open",
         arguments: [1, 100_000, part - 1, part, part + 1, 2 * part, 2 * part + 1])
     func lengths(size: Int) async throws {
         let open = try await BucketServer.withStorage { storage in
@@ -21,7 +21,7 @@ struct S3StorageTests {
         #expect(open == 0)
     }
 
-    @Test("A file of a hundred megabytes is stored in parts of one size and comes back whole; no upload stays open")
+    @Test("Stores a 100 MB file in equal parts, reads it back unchanged and leaves no upload open")
     func large() async throws {
         let contents = Blocks(count: 100)
         try await BucketServer.withStorage { storage in
@@ -37,7 +37,7 @@ struct S3StorageTests {
         }
     }
 
-    @Test("Odd names are stored, listed, read and deleted, and Amazon's own library sees the same bytes in them")
+    @Test("Stores, lists, reads and deletes unusual names, which botocore lists with the same bytes")
     func names() async throws {
         let names = StorageContract.names + ["a+b.txt", "a&b<c>.txt", "a=b?c#d.txt", "~.txt"]
         try await BucketServer.withStorage { storage in
@@ -54,7 +54,7 @@ struct S3StorageTests {
     }
 
     @Test(
-        "A name that no upload gives is no file, and the store is not asked",
+        "Finds and stores nothing under unusable names, without contacting the store",
         arguments: [
             "../x", "a//b", "/x", "a/./b", "a\0b", String(repeating: "a", count: 2000),
         ])
@@ -67,7 +67,7 @@ struct S3StorageTests {
         }
     }
 
-    @Test("Lists longer than a page come whole")
+    @Test("Lists more files than fit on one page")
     func pages() async throws {
         try await BucketServer.withStorage { storage in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -82,7 +82,7 @@ struct S3StorageTests {
         }
     }
 
-    @Test("An upload that breaks off leaves neither a file nor parts, and the file before it stays")
+    @Test("An interrupted upload leaves no file and no parts, and keeps the previous file")
     func broken() async throws {
         try await BucketServer.withStorage { storage in
             try await StorageContract.expectNothing(ofBrokenUploadOf: 20_000_000, in: storage)
@@ -91,7 +91,7 @@ struct S3StorageTests {
         }
     }
 
-    @Test("Parts that a killed process left are given up after a day, and not before")
+    @Test("Aborts unfinished uploads only if they are older than the given time")
     func leftOver() async throws {
         try await BucketServer.withStorage { storage in
             let key = try #require(storage.key(of: "left.bin"))
@@ -109,7 +109,7 @@ struct S3StorageTests {
         Dictionary(uniqueKeysWithValues: object.map { ($0, $1) })
     }
 
-    @Test("What is said about a file comes back: texts, other scripts, numbers, nesting, the type")
+    @Test("Preserves metadata of any type and the content type, and rejects metadata that is too large")
     func details() async throws {
         let metadata: JSONObject = [
             "artist": "Größe  2", "Title": "In Capitals", "year": 1999, "nested": ["a": [1, "b"]], "plain": "text",
@@ -131,7 +131,7 @@ struct S3StorageTests {
         }
     }
 
-    @Test("Tags that the store does not keep are refused, and kept with the metadata where the option says so")
+    @Test("Rejects tags that the store doesn't support, and keeps them as metadata if storeTags is false")
     func tags() async throws {
         let log = LogLines()
         let given = FileDetails(tags: ["genre": "jazz"])
@@ -148,7 +148,7 @@ struct S3StorageTests {
         }
     }
 
-    @Test("A file that is replaced while it is read is whole as it was, or cut: never of two versions")
+    @Test("Fails a download whose file is replaced meanwhile instead of mixing two versions")
     func replaced() async throws {
         try await BucketServer.withStorage { storage in
             try await storage.write(name: "a.bin", bytes: [UInt8](repeating: 1, count: 2_000_000))
@@ -159,7 +159,7 @@ struct S3StorageTests {
         }
     }
 
-    @Test("A wrong secret and a wrong region are named in the log, and no secret is")
+    @Test("Logs the cause if the secret, region or bucket is wrong, but never the secret")
     func refusals() async throws {
         for (options, word) in [
             (["s3overrides": ["secretAccessKey": "testinG"]], "SignatureDoesNotMatch"),

@@ -32,14 +32,14 @@ struct SegmentTests {
         }
     }
 
-    @Test("Files of any length come back from the disk, whole and in parts, and lie there encrypted")
+    @Test("Stores files of any length encrypted on disk and reads them back, whole and in ranges")
     func disk() async throws {
         let storage = Self.folder()
         defer { try? FileManager.default.removeItem(atPath: storage.directory) }
         try await Self.expectRoundTrips(over: storage)
     }
 
-    @Test("They come back from the database")
+    @Test("Stores files encrypted in the database and reads them back")
     func database() async throws {
         try await TestServer.withDatabase { uri in
             let configuration = try S3OptionTests.load(["filesAdapter": ["module": "postgres", "options": [:]]])
@@ -56,7 +56,7 @@ struct SegmentTests {
     }
 
     @Test(
-        "Contents of one length that follow each other within a second have tags of their own",
+        "Contents of the same length written within a second have different ETags",
         .enabled(if: BucketServer.isInstalled))
     func tags() async throws {
         try await BucketServer.withStorage { bucket in
@@ -73,12 +73,12 @@ struct SegmentTests {
         }
     }
 
-    @Test("They come back from a bucket", .enabled(if: BucketServer.isInstalled))
+    @Test("Stores files encrypted in a bucket and reads them back", .enabled(if: BucketServer.isInstalled))
     func bucket() async throws {
         try await BucketServer.withStorage { try await Self.expectRoundTrips(over: $0) }
     }
 
-    @Test("What is cut off, exchanged, changed or left out is noticed, and so is another key")
+    @Test("Rejects truncated, swapped, modified, missing and appended segments, and a wrong key")
     func changes() async throws {
         let storage = Self.folder()
         defer { try? FileManager.default.removeItem(atPath: storage.directory) }
@@ -112,7 +112,7 @@ struct SegmentTests {
         #expect(Array(again.suffix(100)) != Array(whole.suffix(100)))
     }
 
-    @Test("Both forms are read whatever is written, and files of the older key as well")
+    @Test("Reads both formats and files with the previous key, whichever format it writes")
     func forms() async throws {
         let storage = Self.folder()
         defer { try? FileManager.default.removeItem(atPath: storage.directory) }
@@ -195,7 +195,7 @@ struct SegmentTests {
         ) async throws {}
     }
 
-    @Test("A range reads the segments that have it, and an upload keeps a few segments in memory")
+    @Test("A range read fetches only its segments, and an upload buffers only a few")
     func bounded() async throws {
         let storage = Self.folder()
         defer { try? FileManager.default.removeItem(atPath: storage.directory) }

@@ -4,11 +4,11 @@ import TestSupport
 import TestTools
 import Testing
 
-@Suite("Metrics of buckets")
+@Suite("Bucket metrics")
 struct StoreMetricTests {
     private static let family = "roost_file_store_request_duration_seconds"
 
-    @Test("Each request to a bucket counts by what was asked and what was answered, and promtool has no remark")
+    @Test("Counts each bucket request by operation and result, in a format that promtool accepts")
     func counts() async throws {
         let behaviour = S3FaultTests.store { call, _ in
             if call.method == "GET", call.has("absent") { return .error(404, "NoSuchKey") }
@@ -51,7 +51,7 @@ struct StoreMetricTests {
         }
     }
 
-    @Test("Files on the disk make no series of a bucket")
+    @Test("Exports no bucket metrics if files are stored on disk")
     func disk() async throws {
         try await TestServer.runMeasured { server, port in
             _ = try await server.send("POST", "/files/a.txt", bytes: [1], as: .master).succeeded()

@@ -5,9 +5,9 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Tags, permissions and encryption of objects")
+@Suite("Object tags, ACLs and server-side encryption")
 struct TaggingStoreTests {
-    @Test("Tags of files are those of their objects, also for Amazon's own library; a file without any sends none")
+    @Test("Stores file tags as object tags that botocore reads, and sends no tag header without tags")
     func tags() async throws {
         try await TaggingStore.run { port in
             try await BucketServer.withStorage(endpointPort: port) { storage in
@@ -30,7 +30,7 @@ struct TaggingStoreTests {
     }
 
     @Test(
-        "With directAccess everybody reads what was uploaded, unless the option says that there is no permission for it",
+        "Uploads are publicly readable with directAccess unless fileAcl says otherwise",
         arguments: [(nil, 200), ("none", 403), ("private", 403)] as [(String?, Int)])
     func permissions(acl: String?, status: Int) async throws {
         try await TaggingStore.run { port in
@@ -49,7 +49,7 @@ struct TaggingStoreTests {
         }
     }
 
-    @Test("Objects are encrypted by the store where the options ask for it")
+    @Test("Requests server-side encryption only if the option is set")
     func encryption() async throws {
         try await TaggingStore.run { port in
             for (options, expected) in [(["ServerSideEncryption": "AES256"], "AES256"), ([:], nil)]

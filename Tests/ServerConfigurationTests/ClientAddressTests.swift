@@ -1,10 +1,10 @@
 import ServerConfiguration
 import Testing
 
-@Suite("Where a request comes from")
+@Suite("Client addresses")
 struct ClientAddressTests {
     @Test(
-        "A header makes no client local, and of addresses that clients can write only the proxy's own counts for lists",
+        "Checks lists against the nearest proxy's entry and never treats a forwarded address as local",
         arguments: [
             // trustProxy, X-Forwarded-For, the expected client address, the expected vouched address
             (.noProxy, nil, "127.0.0.1", "127.0.0.1"), (.noProxy, "10.1.1.1", "127.0.0.1", "127.0.0.1"),
@@ -41,7 +41,7 @@ struct ClientAddressTests {
         }
     }
 
-    @Test("A client at an unknown address is in no list but that of all addresses")
+    @Test("Only lists of all addresses contain a client of unknown address")
     func unknown() throws {
         let client = ClientAddress(peer: "127.0.0.1", forwardedFor: "127.0.0.1", trust: .everybody)
         for (entries, isIn) in [

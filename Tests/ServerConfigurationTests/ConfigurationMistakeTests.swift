@@ -2,7 +2,7 @@ import JSON
 import ServerConfiguration
 import Testing
 
-@Suite("Mistakes in a configuration")
+@Suite("Configuration errors")
 struct ConfigurationMistakeTests {
     private static func message(
         _ file: String, environment: [String: String] = [:], flags: [String] = []
@@ -16,7 +16,7 @@ struct ConfigurationMistakeTests {
         }
     }
 
-    @Test("All mistakes are reported at once, each with the file, variable or flag that has it")
+    @Test("Reports all mistakes at once, each with its file, variable or flag")
     func together() throws {
         let file = """
             {"appId": 5, "masterKey": "m", "prot": 1, "metrics": true, "sessionLength": -1, "logLevel": "loud",
@@ -42,7 +42,7 @@ struct ConfigurationMistakeTests {
             ])
     }
 
-    @Test("Options that can't be combined are reported at once, beside wrong values")
+    @Test("Reports options that can't be combined together with invalid values")
     func combinations() throws {
         let file = """
             {"appId": "a", "masterKey": "m", "readOnlyMasterKey": "m", "maintenanceKey": "m", "port": "x",
@@ -70,7 +70,7 @@ struct ConfigurationMistakeTests {
             ])
     }
 
-    @Test("A server that only reads refuses live queries by the option that turns them on")
+    @Test("A read-only server rejects live queries and names the option that enables them")
     func readOnlyLiveQueries() {
         for (options, name) in [
             (["liveQuery": ["classNames": ["Song"]], "startLiveQueryServer": false], "liveQuery"),
@@ -82,7 +82,7 @@ struct ConfigurationMistakeTests {
         }
     }
 
-    @Test("The metrics need another port than the server, unless the addresses differ")
+    @Test("Rejects a metrics port that equals the server's, unless the addresses differ")
     func metricsPort() {
         let text = "metrics.port must differ from port, for example 9464"
         for host in ["0.0.0.0", "127.0.0.1"] {
@@ -96,7 +96,7 @@ struct ConfigurationMistakeTests {
         #expect(refusal(["port": 0, "metrics": ["port": 0]]) == nil)
     }
 
-    @Test("A wrong option isn't reported again for the options beside it")
+    @Test("An invalid option causes no further errors for options that depend on it")
     func noFollowingMistakes() {
         #expect(
             Self.message(
@@ -109,7 +109,7 @@ struct ConfigurationMistakeTests {
                 == "passwordPolicy.resetTokenValidityDuration must be a positive number (roost.json)")
     }
 
-    @Test("All wrong members of an option are reported, each with the file")
+    @Test("Reports all invalid members of an option, each with the file")
     func members() throws {
         let file = """
             {"appId": "a", "masterKey": "m",
@@ -124,7 +124,7 @@ struct ConfigurationMistakeTests {
             ])
     }
 
-    @Test("All wrong flags are reported, and no text that may be part of a key")
+    @Test("Reports all invalid flags without repeating stray arguments")
     func flags() throws {
         let message = try #require(
             Self.message(
@@ -139,7 +139,7 @@ struct ConfigurationMistakeTests {
             ])
     }
 
-    @Test("A value that a variable or a flag overrides is no second mistake")
+    @Test("Ignores an invalid value that a variable or flag overrides")
     func overridden() {
         let file = #"{"appId": "a", "masterKey": "m", "port": "x"}"#
         #expect(Self.message(file, flags: ["--port", "y"]) == "port must be a number (--port)")
@@ -148,21 +148,21 @@ struct ConfigurationMistakeTests {
         #expect(Self.message(file, flags: ["--port", "1400"]) == nil)
     }
 
-    @Test("A point within a sentence doesn't end it")
+    @Test("Adds the file name after the whole sentence, not after an abbreviation")
     func sentences() {
         #expect(
             Self.message(#"{"appId": "a", "masterKey": "m", "filesAdapter": {"module": "s3", "options": {}}}"#)
                 == "S3Adapter requires option 'bucket' or env. variable S3_BUCKET (roost.json)")
     }
 
-    @Test("A missing key is reported beside the others")
+    @Test("Reports a missing key together with other mistakes")
     func missingKeys() throws {
         let message = try #require(Self.message(#"{"appId": "a", "port": 99999}"#))
         #expect(
             message.hasPrefix("port must be between 1 and 65535 (roost.json)\nERROR: masterKey is required"))
     }
 
-    @Test("JSON that can't be read is reported by line and column, counted in characters")
+    @Test("Reports malformed JSON by line and column, counted in characters")
     func malformed() {
         #expect(
             Self.message("{\n  \"appId\": \"ä\" \"masterKey\"}")?.hasSuffix(" at line 2, column 16") == true)
@@ -170,7 +170,7 @@ struct ConfigurationMistakeTests {
     }
 
     @Test(
-        "No message has the value of a key",
+        "Error messages never contain secret values",
         arguments: [
             ([:], ["--masterKy=Swordfish"]), ([:], ["--masterKey", "pass", "Swordfish"]),
             ([:], ["--port", "Swordfish"]), (["PARSE_SERVER_ACCOUNT_LOCKOUT": "Swordfish"], []),
@@ -189,7 +189,7 @@ struct ConfigurationMistakeTests {
     }
 
     @Test(
-        "A parameter of node-postgres is refused with what libpq has in its place",
+        "Rejects node-postgres parameters and suggests their libpq equivalents",
         arguments: [
             ("ssl=true", "sslmode=require"), ("ssl=false", "sslmode=disable"),
             ("sslmode=require&rejectUnauthorized=false", "sslmode=require"),
@@ -205,7 +205,7 @@ struct ConfigurationMistakeTests {
     }
 
     @Test(
-        "Addresses of libpq are taken as they are",
+        "Accepts libpq URIs unchanged",
         arguments: [
             "postgres://u:p%40%2F@h:5432/d", "postgres:///d?host=/run/postgresql",
             "postgresql://h1:1,h2:2/d?sslmode=require",
@@ -216,7 +216,7 @@ struct ConfigurationMistakeTests {
         #expect(try load(["databaseURI": .string(uri)]).databaseURI == uri)
     }
 
-    @Test("A silent server keeps its log level")
+    @Test("silent doesn't change logLevel")
     func silent() throws {
         let configuration = try load(["silent": true, "logLevel": "warn"])
         #expect(configuration.silent && configuration.logLevel == "warn")

@@ -25,9 +25,9 @@ func refusal(_ file: JSONObject = [:], environment: [String: String] = [:], flag
     }
 }
 
-@Suite("Where options come from")
+@Suite("Option sources")
 struct ConfigurationSourceTests {
-    @Test("A flag outweighs the environment, that the file, and that the default")
+    @Test("Precedence is flags, environment, file, defaults")
     func precedence() throws {
         #expect(try load().port == 1337)
         #expect(try load(["port": 1]).port == 1)
@@ -36,17 +36,17 @@ struct ConfigurationSourceTests {
         #expect(try load(environment: ["PORT": "2"], flags: ["--port=3"]).port == 3)
     }
 
-    @Test("An empty environment variable counts as unset")
+    @Test("Ignores empty environment variables")
     func emptyVariable() throws {
         #expect(try load(["port": 1], environment: ["PORT": ""]).port == 1)
     }
 
-    @Test("A null in the file counts as unset")
+    @Test("Treats null in the file as unset")
     func null() throws {
         #expect(try load(["port": .null, "clientKey": .null]).port == 1337)
     }
 
-    @Test("Everything can come from the environment alone, or from flags alone")
+    @Test("Needs no file if environment variables or flags set the required options")
     func withoutFile() throws {
         let (fromEnvironment, _) = try Configuration.load(
             file: nil, environment: ["PARSE_SERVER_APPLICATION_ID": "a", "PARSE_SERVER_MASTER_KEY": "m"], flags: [])
@@ -56,7 +56,7 @@ struct ConfigurationSourceTests {
         #expect(fromFlags.masterKey == "m")
     }
 
-    @Test("The file may hold one app in a list, but not two")
+    @Test("Accepts a list of exactly one app")
     func apps() throws {
         func text(_ json: String) throws -> Configuration {
             try Configuration.load(file: Array(json.utf8), environment: [:], flags: []).configuration
@@ -74,7 +74,7 @@ struct ConfigurationSourceTests {
         }
     }
 
-    @Test("Unknown names are refused by name, in the file, in flags and inside objects")
+    @Test("Rejects unknown names in the file, in flags and within objects")
     func unknownNames() {
         #expect(refusal(["prot": 1]) == "error: unknown option prot. Did you mean port?")
         #expect(refusal(["nothingLikeIt": 1]) == "error: unknown option nothingLikeIt. See roost serve --help")
@@ -88,7 +88,7 @@ struct ConfigurationSourceTests {
                 == "error: unknown option fileUpload.enableForPublik. Did you mean enableForPublic?")
     }
 
-    @Test("Up to preset 8 an unknown key of the file is warned of, wherever the preset stands; a flag is refused")
+    @Test("Presets up to 8 only warn about unknown keys in the file, but reject unknown flags")
     func unknownNamesBefore9() throws {
         let file: JSONObject = ["prot": 1, "accountLockout": ["threshold": 3, "duration": 1, "treshold": 4]]
         let warnings = [
@@ -105,7 +105,7 @@ struct ConfigurationSourceTests {
             refusal(["preset": 8], flags: ["--prot", "1"]) == "error: unknown option --prot. Did you mean --port?")
     }
 
-    @Test("A file that is not JSON, or not an object, is refused with the place of the mistake")
+    @Test("Rejects a file that isn't a JSON object and reports where the JSON is malformed")
     func badFiles() {
         for text in ["{", "[]", "5", "", "{\"appId\":}"] {
             #expect(throws: ConfigurationError.self) {
@@ -120,7 +120,7 @@ struct ConfigurationSourceTests {
         }
     }
 
-    @Test("A flag without a value is true for a switch and refused for everything else")
+    @Test("A flag without a value turns a switch on and is rejected for other options")
     func bareFlags() throws {
         #expect(try load(flags: ["--allowCustomObjectId"]).allowCustomObjectId)
         #expect(try load(flags: ["--allowCustomObjectId", "--port", "9"]).port == 9)
@@ -131,16 +131,16 @@ struct ConfigurationSourceTests {
 private let listOfStrings = "a list of strings, for example [\"a\", \"b\"]"
 private let listOfProxies = "true, a number of proxies or a list of addresses, for example [\"10.0.0.0/8\"]"
 
-@Suite("How texts become values")
+@Suite("Option value parsing")
 struct OptionParserTests {
-    @Test("Switches are true for true and 1, and false for anything else")
+    @Test("A switch in a variable is true only for true and 1")
     func booleans() throws {
         for (text, value) in ["true": true, "1": true, "false": false, "0": false, "yes": false, "TRUE": false] {
             #expect(try load(environment: ["PARSE_SERVER_ALLOW_CUSTOM_OBJECT_ID": text]).allowCustomObjectId == value)
         }
     }
 
-    @Test("Numbers are refused when they are none")
+    @Test("Rejects numbers that are malformed or out of range")
     func numbers() {
         #expect(refusal(environment: ["PORT": "x"]) == "port must be a number (PORT)")
         #expect(refusal(flags: ["--port", "70000"]) == "port must be between 1 and 65535 (--port)")
@@ -150,7 +150,7 @@ struct OptionParserTests {
         }
     }
 
-    @Test("A number or a switch of the file may be written as a text, as parse-server reads it")
+    @Test("Accepts numbers and switches in the file as strings")
     func texts() throws {
         let configuration = try load([
             "port": "80", "sessionLength": "60", "allowCustomObjectId": "true", "enforcePrivateUsers": "false",
@@ -161,7 +161,7 @@ struct OptionParserTests {
         #expect(configuration.accountLockout?.threshold == 3)
     }
 
-    @Test("The length of sessions is checked where sessions end, whether it is a number or a text")
+    @Test("Rejects an invalid sessionLength only if sessions expire")
     func sessionLength() throws {
         for length: JSONValue in ["-33", -33, "0"] {
             let file: JSONObject = ["sessionLength": length, "expireInactiveSessions": false]
@@ -171,7 +171,7 @@ struct OptionParserTests {
         }
     }
 
-    @Test("Lists are split at commas, or are JSON")
+    @Test("Reads lists in variables as comma-separated or as JSON")
     func lists() throws {
         let name = "PARSE_SERVER_MASTER_KEY_IPS"
         #expect(
@@ -182,7 +182,7 @@ struct OptionParserTests {
         #expect(try load(["masterKeyIps": []]).masterKeyIps == [])
     }
 
-    @Test("Objects are JSON text")
+    @Test("Reads objects in variables as JSON")
     func objects() throws {
         let name = "PARSE_SERVER_ACCOUNT_LOCKOUT"
         let lockout = try load(environment: [name: #"{"threshold":3,"duration":5}"#]).accountLockout
@@ -192,7 +192,7 @@ struct OptionParserTests {
         #expect(refusal(environment: [name: "[1]"]) == "accountLockout must be a JSON object (\(name))")
     }
 
-    @Test("Values of another kind are refused with the option's name")
+    @Test("Rejects values of the wrong type by option name")
     func kinds() {
         #expect(refusal(["clientKey": 5]) == "clientKey must be a string")
         #expect(
@@ -205,7 +205,7 @@ struct OptionParserTests {
     }
 
     @Test(
-        "Sizes are bytes with a unit",
+        "Reads sizes with and without units",
         arguments: [
             ("20mb", 20_971_520), ("512kb", 524_288), ("1048576", 1_048_576), ("1.5mb", 1_572_864),
             ("1gb", 1_073_741_824),
@@ -215,12 +215,12 @@ struct OptionParserTests {
         #expect(try load(["maxUploadSize": .string(text)]).maxUploadSize == bytes)
     }
 
-    @Test("What is no size is refused", arguments: ["x", "mb", "-1mb", "1qb", "1e400", "nan", "inf"])
+    @Test("Rejects malformed sizes", arguments: ["x", "mb", "-1mb", "1qb", "1e400", "nan", "inf"])
     func badSizes(text: String) {
         #expect(refusal(["maxUploadSize": .string(text)]) == "maxUploadSize must be a size such as 20mb")
     }
 
-    @Test("Sizes may be numbers of bytes, and none is too large to add to others")
+    @Test("Reads sizes as numbers of bytes and caps them at 2^50")
     func numericSizes() throws {
         #expect(try load(["maxUploadSize": 1_048_576]).maxUploadSize == 1_048_576)
         #expect(try load(["maxUploadSize": 1000.5]).maxUploadSize == 1000)
@@ -235,7 +235,7 @@ struct OptionParserTests {
         #expect(refusal(["maxUploadSize": true]) == "maxUploadSize must be a string or a number")
     }
 
-    @Test("Proxies are all, a number of hops, or addresses")
+    @Test("Reads trustProxy as a switch, a number of hops or addresses")
     func proxies() throws {
         #expect(try load().trustProxy == .noProxy)
         #expect(try load(["trustProxy": true]).trustProxy == .everybody)
@@ -253,7 +253,7 @@ struct OptionParserTests {
     }
 
     @Test(
-        "An element of a list that is no text is refused, and does not get lost",
+        "Rejects lists with invalid elements",
         arguments: [
             (["idempotencyOptions": ["paths": ["a", 1]]], "idempotencyOptions.paths must be \(listOfStrings)"),
             (["fileUpload": ["fileExtensions": [nil]]], "fileUpload.fileExtensions must be \(listOfStrings)"),
@@ -284,14 +284,14 @@ struct OptionParserTests {
         #expect(refusal(file) == expected)
     }
 
-    @Test("Origins are one text or a list")
+    @Test("Reads allowOrigin as one origin or a list")
     func origins() throws {
         #expect(try load(["allowOrigin": "https://a.example"]).allowOrigin == ["https://a.example"])
         #expect(try load(["allowOrigin": ["https://a.example", "https://b.example"]]).allowOrigin.count == 2)
         #expect(try load().allowOrigin == ["*"])
     }
 
-    @Test("Keys of administrators are sums, the master key's name is taken, and events of the audit are known words")
+    @Test("Reads admin key hashes and audit events, and rejects bad hashes, reserved names and unknown events")
     func audit() throws {
         let sum = String(repeating: "0F", count: 32)
         let audit = try load(["adminKeys": ["anna": .string(sum)], "audit": ["events": ["write", "role"]]]).audit

@@ -16,14 +16,14 @@ import Testing
         (["requestTimeWindow": 1, "requestCount": 1, "often": true], "Invalid rate limit option \"often\""),
     ]
 
-    @Test("A declaration that is none is refused")
+    @Test("Rejects invalid declarations")
     func refused() {
         for (members, error) in Self.wrong {
             #expect(throws: ConfigurationError(error)) { try DeclaredRateLimit(members) }
         }
     }
 
-    @Test("A limit is about what it was declared for, byte for byte, unless it names a path or methods")
+    @Test("A declared limit applies exactly to its subject unless it names a path or methods")
     func subjects() throws {
         let members: JSONObject = ["requestTimeWindow": 1000, "requestCount": 5]
         let declared = try DeclaredRateLimit(members)
@@ -45,7 +45,7 @@ import Testing
         #expect(limit.methods == ["GET"])
     }
 
-    @Test("A limit that is made of numbers is one, whatever the numbers")
+    @Test("Any count and window give a valid limit, however negative or large")
     func numbers() {
         for (count, time) in [(Int.max, Duration.seconds(1)), (-1, .seconds(-1)), (1, .seconds(Int64.max))] {
             let limit = DeclaredRateLimit(count: count, time: time).limit(on: RateLimitSubject("/functions/f"))

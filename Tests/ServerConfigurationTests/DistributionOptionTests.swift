@@ -8,7 +8,7 @@ import Testing
         return ["distribution": .object(option.merging(others) { $1 })]
     }
 
-    @Test("Classes are spread by a field, copied, or stay; the star is for those that are not named")
+    @Test("Reads how each class is distributed, with * for classes that aren't listed")
     func classes() throws {
         let option = try load(
             Self.rows([
@@ -25,7 +25,7 @@ import Testing
         #expect(try load().distribution == nil)
     }
 
-    @Test("An app in a schema names the schema")
+    @Test("Mode schema requires databaseSchema, and mode rows can't be combined with it")
     func schema() throws {
         let option: JSONValue = ["engine": "citus", "mode": "schema"]
         #expect(try load(["distribution": option, "databaseSchema": "shop"]).distribution?.mode == .schema)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "What cannot be is refused",
+        "Rejects invalid values by name",
         arguments: [
             (["engine": "other"], "distribution.engine must be \"citus\""),
             (["mode": "tables"], "distribution.mode must be \"schema\" or \"rows\""),

@@ -2,9 +2,9 @@ import JSON
 import ServerConfiguration
 import Testing
 
-@Suite("The option https")
+@Suite("https option")
 struct HTTPSOptionTests {
-    @Test("Both files are named, and lie beside the configuration file")
+    @Test("Resolves certificate and key against the configuration's folder, and serves an https URL")
     func files() throws {
         var configuration = try load(["https": ["certificate": "a.pem", "key": "/etc/b.pem"], "port": 8443])
         #expect(configuration.serverURL == "https://localhost:8443/parse")
@@ -16,7 +16,7 @@ struct HTTPSOptionTests {
         #expect(try load(["https": ["certificate": .null]]).https == nil)
     }
 
-    @Test("One file alone, and another key, refuse the start")
+    @Test("Rejects a certificate or key without the other, and unknown keys")
     func refused() {
         let remedy = "is missing. Set the paths of certificate and key"
         #expect(refusal(["https": ["certificate": "a.pem"]]) == "option https.key \(remedy)")

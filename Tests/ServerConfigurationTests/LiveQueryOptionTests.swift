@@ -8,7 +8,7 @@ import Testing
         return try Configuration.load(file: file.serialized(), environment: [:], flags: []).0.liveQuery
     }
 
-    @Test("Class names are whole names or patterns of them")
+    @Test("Matches classNames as patterns for whole class names")
     func classNames() throws {
         let options = try Self.load(["liveQuery": ["classNames": ["Song", "Al.*", "_User"]]])
         for name in ["Song", "Album", "Al", "_User"] { #expect(options.publishes(Name(name)), "\(name)") }
@@ -18,7 +18,7 @@ import Testing
         #expect(options.isServed && options.missingOption == nil)
     }
 
-    @Test("Connections are taken where they are asked for, by a switch or by settings of them")
+    @Test("Enables live queries with a switch or server options, and reports which option is missing")
     func served() throws {
         #expect(try !Self.load([:]).isNeeded)
         let unnamed = try Self.load(["startLiveQueryServer": true])
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(
-        "What cannot be had is refused by its name",
+        "Rejects invalid and unsupported options by name",
         arguments: [
             (["liveQuery": ["classNames": ["("]]], "option liveQuery.classNames"),
             (["liveQuery": ["classNames": [7]]], "option liveQuery.classNames"),

@@ -3,7 +3,7 @@ import JSON
 import ServerConfiguration
 import Testing
 
-@Suite("The option emailAdapter")
+@Suite("emailAdapter option")
 struct MailAdapterTests {
     private static func load(_ module: String, _ options: JSONObject) throws -> (Configuration.MailDelivery?, [String])
     {
@@ -22,7 +22,7 @@ struct MailAdapterTests {
             token: .refreshed(.init(url: url, clientId: "c", clientSecret: secret, refreshToken: "r")))
     }
 
-    @Test("parse-server's adapters that send by SMTP become that")
+    @Test("Maps the options of parse-server's SMTP adapters to SMTP settings")
     func smtp() throws {
         let rows: [(String, JSONObject, Configuration.SMTP)] = [
             (
@@ -100,7 +100,7 @@ struct MailAdapterTests {
         }
     }
 
-    @Test("Options that other clients had are told, and have no effect")
+    @Test("Warns about adapter options that have no effect")
     func unknownOptions() throws {
         let (delivery, warnings) = try Self.load(
             "@parse/simple-mailgun-adapter",
@@ -114,7 +114,7 @@ struct MailAdapterTests {
     }
 
     @Test(
-        "Options of members have no effect silently no more than others",
+        "Warns about nested adapter options that have no effect",
         arguments: [
             (
                 "parse-mail-adapter-smtp-ejs",
@@ -152,7 +152,7 @@ struct MailAdapterTests {
         #expect(warnings.sorted() == unknown.map { "option emailAdapter.options.\($0) has no effect" })
     }
 
-    @Test("What stands beside the options is told, too")
+    @Test("Warns about keys next to the adapter's options")
     func besideOptions() throws {
         let adapter: JSONValue = ["module": "smtp", "host": "x", "options": ["host": "h", "from": "a@b.c"]]
         let values: JSONObject = ["appId": "a", "masterKey": "m", "emailAdapter": adapter]
@@ -160,7 +160,7 @@ struct MailAdapterTests {
         #expect(warnings == ["option emailAdapter.host has no effect"])
     }
 
-    @Test("Half a log-in, and ways to get tokens that there are not, stop the start")
+    @Test("Rejects incomplete credentials and unsupported ways to get tokens")
     func logins() {
         func token(_ options: JSONObject) -> JSONObject {
             ["auth": .object(options.merging(["type": "OAuth2", "user": "u"]) { given, _ in given })]
@@ -200,7 +200,7 @@ struct MailAdapterTests {
         }
     }
 
-    @Test("A package that isn't installed for Node.js is refused with the most similar service")
+    @Test("Rejects a package that isn't installed for Node.js and suggests the most similar service")
     func packages() throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-mail-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -225,7 +225,7 @@ struct MailAdapterTests {
         }
     }
 
-    @Test("What cannot be served stops the start, and says what to write")
+    @Test("Rejects invalid and unsupported adapter options and says what to change")
     func refusals() {
         let rows: [(String, JSONObject, String)] = [
             ("parse-server-api-mail-adapter", ["sender": "a@b.c"], #"{"module":"mailgun","options""#),

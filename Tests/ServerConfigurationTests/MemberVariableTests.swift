@@ -2,9 +2,9 @@ import JSON
 import ServerConfiguration
 import Testing
 
-@Suite("Environment variables of the members of objects")
+@Suite("Environment variables for members of object options")
 struct MemberVariableTests {
-    @Test("A member has a variable of its own, by parse-server's name")
+    @Test("Reads members from variables with parse-server's names")
     func members() throws {
         let configuration = try load(environment: [
             "PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "5", "PARSE_SERVER_ACCOUNT_LOCKOUT_THRESHOLD": "3",
@@ -45,7 +45,7 @@ struct MemberVariableTests {
         #expect(configuration.security.enableCheck)
     }
 
-    @Test("It outweighs the member in the option's variable and in the file, leaves the others, and yields to a flag")
+    @Test("Overrides only its member in the option's variable or in the file, and yields to a flag")
     func precedence() throws {
         let file: JSONObject = ["accountLockout": ["threshold": 1, "duration": 1]]
         let member = ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "7"]
@@ -62,7 +62,7 @@ struct MemberVariableTests {
             refusal(["accountLockout": 5], environment: member)?.hasPrefix("accountLockout must be an object") == true)
     }
 
-    @Test("Those of a limit on requests make one more limit")
+    @Test("Rate-limit variables add one limit to those in the file")
     func limits() throws {
         let limit: JSONValue = ["requestPath": "/a", "requestTimeWindow": 1000, "requestCount": 5]
         let variables = [
@@ -82,7 +82,7 @@ struct MemberVariableTests {
     }
 
     @Test(
-        "What cannot be is refused by the member's name",
+        "Rejects invalid values by the member's name",
         arguments: [
             (
                 ["PARSE_SERVER_ACCOUNT_LOCKOUT_DURATION": "x"],
@@ -97,14 +97,14 @@ struct MemberVariableTests {
         #expect(refusal(environment: environment)?.hasPrefix(text) == true)
     }
 
-    @Test("What has no effect as a member is told of when it comes by its variable")
+    @Test("Warns about variables whose members have no effect")
     func withoutEffect() throws {
         let warnings = try told([:], environment: ["PARSE_SERVER_DATABASE_RETRY_WRITES": "true"])
         #expect(warnings.map { $0.hasPrefix("option databaseOptions.retryWrites has no effect") } == [true])
     }
 
     @Test(
-        "What parse-server never read changes no server that has it in its environment",
+        "Ignores incomplete sets of variables with a warning, and variables that parse-server never reads",
         arguments: [
             (["PARSE_SERVER_SCHEMA_LOCK_SCHEMAS": "false", "PARSE_SERVER_SCHEMA_STRICT": "true"], true),
             (["PARSE_SERVER_ACCOUNT_LOCKOUT_UNLOCK_ON_PASSWORD_RESET": "true"], true),
@@ -128,7 +128,7 @@ struct MemberVariableTests {
         #expect(try load(limit, environment: environment).rateLimits.count == (try load(limit)).rateLimits.count)
     }
 
-    @Test("No two have one variable, and none has an option's")
+    @Test("Every variable is unique and belongs to an existing option")
     func names() {
         let names = MemberVariables.all.flatMap(\.names)
         #expect(Set(names).count == names.count)

@@ -2,7 +2,7 @@ import JSON
 import ServerConfiguration
 import Testing
 
-@Suite("The options of metrics and logs")
+@Suite("Metrics and log options")
 struct MonitoringOptionTests {
     private static func load(
         _ options: JSONObject, _ environment: [String: String] = [:]
@@ -18,7 +18,7 @@ struct MonitoringOptionTests {
             file: file.merging(options) { $1 }.serialized(), environment: environment, flags: [])
     }
 
-    @Test("Metrics are off until there is a port, or the main port with a key")
+    @Test("Metrics require a separate port, or a key on the main port")
     func metrics() throws {
         #expect(try !Self.load([:]).metrics.isOn)
         let own = try Self.load([:], ["ROOST_METRICS_PORT": "9464", "ROOST_METRICS_HOST": "0.0.0.0"]).metrics
@@ -29,14 +29,14 @@ struct MonitoringOptionTests {
         #expect(try Self.load(["metrics": ["onMainPort": true, "key": "k"]]).metrics.isOn)
     }
 
-    @Test("Metrics that everybody who reaches the port can read are warned of")
+    @Test("Warns about metrics on a public address without a key")
     func openMetrics() throws {
         #expect(try Self.read(["metrics": ["port": 9464, "host": "0.0.0.0"]]).warnings.count == 1)
         #expect(try Self.read(["metrics": ["port": 9464, "host": "0.0.0.0", "key": "k"]]).warnings.isEmpty)
         #expect(try Self.read(["metrics": ["port": 9464]]).warnings.isEmpty)
     }
 
-    @Test("A mistake in the header fields for a collector shows no key of it")
+    @Test("Errors about malformed tracingHeaders don't reveal their values")
     func keys() {
         for text in ["authorization=Bearer%2 hidden", "hidden", "a=1,hidden"] {
             let error = #expect(throws: ConfigurationError.self) { try Self.load(["tracingHeaders": .string(text)]) }
@@ -44,7 +44,7 @@ struct MonitoringOptionTests {
         }
     }
 
-    @Test("Options of log files are ignored with a warning")
+    @Test("Ignores log-file options with a warning")
     func logFiles() throws {
         #expect(
             try Self.read(["logsFolder": "./logs", "maxLogFiles": "14d"]).warnings == [
@@ -53,7 +53,7 @@ struct MonitoringOptionTests {
             ])
     }
 
-    @Test("Each event of cloud code has a level, by the option or by its variable; another word is refused")
+    @Test("Reads log levels of events from logLevels or variables, and rejects unknown levels")
     func eventLevels() throws {
         let levels = try Self.load(
             ["logLevels": ["triggerAfter": "silent", "cloudFunctionError": "warn"]],

@@ -6,10 +6,10 @@ import Testing
 /// Checks that the tables of docs/configuration.md match the options.
 ///
 /// Each table is enclosed by two comments. `scripts/document_options.sh` writes the tables.
-@Suite("The tables of options in the documents") struct OptionDocumentTests {
+@Suite("Documentation of options") struct OptionDocumentTests {
     private static let path = Checkout.path("docs/configuration.md")
 
-    @Test("docs/configuration.md has the options as they are; scripts/document_options.sh writes it")
+    @Test("docs/configuration.md matches the options (scripts/document_options.sh updates it)")
     func tables() throws {
         for (title, options) in OptionTable.sections {
             for option in options {

@@ -2,12 +2,12 @@ import JSON
 import ServerConfiguration
 import Testing
 
-@Suite("Ranges of options")
+@Suite("Option ranges")
 struct OptionRangeTests {
     private static let smtp: JSONValue = ["module": "smtp", "options": ["host": "h", "from": "a@b.c"]]
 
     @Test(
-        "Lockouts and password rules have their ranges",
+        "Rejects values that are out of range, malformed or incomplete",
         arguments: [
             (["sessionLength": 0], "Session length must be a value greater than 0."),
             (["sessionLength": -5, "expireInactiveSessions": true], "Session length must be a value greater than 0."),
@@ -136,7 +136,7 @@ struct OptionRangeTests {
         #expect(refusal(file) == expected)
     }
 
-    @Test("Sessions and ids of requests may last for a hundred years; for ever is a thousand")
+    @Test("Accepts session lengths of 100 years and caps lifetimes at 1,000 years")
     func longTimes() throws {
         #expect(try load(["sessionLength": 3_155_760_000]).sessionLength == 3_155_760_000)
         #expect(try load(["sessionLength": 0.5]).sessionLength == 1)
@@ -147,7 +147,7 @@ struct OptionRangeTests {
         }
     }
 
-    @Test("Limits are as large as JSON says them, and ids as long as tables of relations hold them")
+    @Test("Accepts limits beyond 32 bits and object ids of up to 120 characters")
     func largeNumbers() throws {
         #expect(try load(["defaultLimit": 5_000_000]).defaultLimit == 5_000_000)
         #expect(try load(["maxLimit": 5_000_000_000]).maxLimit == 5_000_000_000)
@@ -156,7 +156,7 @@ struct OptionRangeTests {
         #expect(refusal(["objectIdSize": 121]) == "objectIdSize must be between 1 and 120")
     }
 
-    @Test("Limits of -1 are no limits")
+    @Test("-1 disables a limit of requestComplexity")
     func noLimits() throws {
         let limits = try load(["requestComplexity": ["includeDepth": -1, "queryDepth": 5]]).requestComplexity
         #expect(limits.includeDepth == nil)

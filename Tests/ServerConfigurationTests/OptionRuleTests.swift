@@ -2,9 +2,9 @@ import JSON
 import ServerConfiguration
 import Testing
 
-@Suite("Rules for options")
+@Suite("Option rules")
 struct OptionRuleTests {
-    @Test("An application id and a master key are needed")
+    @Test("Requires appId and masterKey")
     func mandatory() {
         let refused = [
             ("{}", "appId and masterKey are required. Set them in"),
@@ -22,14 +22,14 @@ struct OptionRuleTests {
         }
     }
 
-    @Test("The keys must differ from the master key")
+    @Test("Rejects other keys that equal the master key")
     func keys() {
         #expect(refusal(["readOnlyMasterKey": "master"]) == "masterKey and readOnlyMasterKey should be different")
         #expect(refusal(["maintenanceKey": "master"]) == "masterKey and maintenanceKey should be different")
     }
 
     @Test(
-        "A wrong entry in a list of addresses cannot pass for a restriction",
+        "Rejects invalid entries in address lists",
         arguments: ["masterKeyIps", "maintenanceKeyIps", "readOnlyMasterKeyIps"])
     func addresses(name: String) {
         for entry in ["10.0.0", "10.0.0.0/33", "localhost", "::/129", "", "1.2.3.4/", "10.0.0.1-10.0.0.9"] {
@@ -41,7 +41,7 @@ struct OptionRuleTests {
     }
 
     @Test(
-        "A list that lets everybody in is known as one, however it says so",
+        "Recognizes lists that admit all addresses, in any notation",
         arguments: [
             (["0.0.0.0/0"], true), (["0.0.0.0"], true), (["::/0"], true), (["::"], true), (["::0"], true),
             (["0:0:0:0:0:0:0:0/0"], true), (["1.2.3.4/0"], true), (["::ffff:0:0/96"], true),
@@ -54,7 +54,7 @@ struct OptionRuleTests {
         #expect(try AddressList(entries).admitsEverybody == isEverybody)
     }
 
-    @Test("A pooler keeps prepared statements or not; another word is refused")
+    @Test("Reads transactionPooler as true, false or prepared, and rejects other values")
     func pooler() throws {
         for (value, expected) in [
             (false, .none), (true, .unprepared), ("true", .unprepared), ("prepared", .prepared),
@@ -67,7 +67,7 @@ struct OptionRuleTests {
                 == "databaseOptions.transactionPooler must be true, false or \"prepared\".")
     }
 
-    @Test("Options that are not built are refused by name, unless they ask for nothing")
+    @Test("Rejects unsupported options by name, unless they are off or empty")
     func notBuilt() {
         let asking: JSONObject = [
             "mountGraphQL": true, "graphQLSchema": "x", "databaseAdapter": "x",
@@ -83,7 +83,7 @@ struct OptionRuleTests {
         #expect(refusal(harmless) == nil)
     }
 
-    @Test("Options without effect are taken and told")
+    @Test("Accepts options without effect and warns about them")
     func ignored() throws {
         let warnings = try told([
             "collectionPrefix": "x", "verifyServerUrl": true, "cacheAdapter": ["module": "redis"], "loggerAdapter": "x",
@@ -95,7 +95,7 @@ struct OptionRuleTests {
         #expect(warnings.contains("option cacheAdapter has no effect: Roost has its own cache"))
     }
 
-    @Test("logLevel may be a list of one level, as winston takes it")
+    @Test("Accepts logLevel as a list of exactly one level")
     func logLevelList() throws {
         let file: JSONObject = ["appId": "a", "masterKey": "m", "logLevel": ["error"]]
         let configuration = try Configuration.load(file: file.serialized(), environment: [:], flags: []).configuration
@@ -106,7 +106,7 @@ struct OptionRuleTests {
     }
 
     @Test(
-        "An option at a wrong place or in other letters is refused with the right one",
+        "Suggests the right place or spelling for misplaced and misspelled options",
         arguments: [
             (
                 ["poolSize": 5],
@@ -135,7 +135,7 @@ struct OptionRuleTests {
         #expect(warnings.contains { $0.hasSuffix(expected[hint...]) }, "\(warnings)")
     }
 
-    @Test("A schema has three names, which must agree, and is one that an app may have")
+    @Test("Reads the schema from three equivalent options, and rejects conflicts and reserved names")
     func schemas() throws {
         for options: JSONObject in [
             ["databaseSchema": "mine"], ["databaseOptions": ["schema": "mine"]],
@@ -163,7 +163,7 @@ struct OptionRuleTests {
                 "databaseSchema with a transactionPooler requires directDatabaseURI") == true)
     }
 
-    @Test("Settings of other drivers have no effect, and that is told")
+    @Test("Warns about database options of other drivers")
     func driverSettings() throws {
         let options: JSONObject = [
             "poolSize": 5, "enableSchemaHooks": true, "retryWrites": true, "ssl": nil, "maxPoolSize": 5,
@@ -178,7 +178,7 @@ struct OptionRuleTests {
                 == "databaseOptions.allowPublicExplain must be true or false")
     }
 
-    @Test("What a line no longer lets choose has no effect there, and that is told")
+    @Test("Warns about values that the preset no longer supports")
     func removed() throws {
         let pages: JSONValue = ["invalidLink": "https://w.example/i", "parseFrameURL": "https://w.example/f"]
         let refusing: JSONObject = [
@@ -195,7 +195,7 @@ struct OptionRuleTests {
         #expect(try told(asking.merging(["preset": 8, "customPages": pages]) { $1 }).count == 1)
     }
 
-    @Test("Each line of parse-server has its defaults", arguments: 4...9)
+    @Test("Each preset has the defaults of its parse-server version", arguments: 4...9)
     func presets(preset: Int) throws {
         let configuration = try load(["preset": .number(Double(preset))])
         #expect(configuration.preset == preset)
@@ -209,7 +209,7 @@ struct OptionRuleTests {
         #expect(configuration.fileUpload.callers.enableForAuthenticatedUser)
     }
 
-    @Test("What is set outweighs the preset, and presets beyond 4 to 9 are refused")
+    @Test("Options override the preset, and only presets 4 to 9 are accepted")
     func presetEdges() throws {
         #expect(try load(["preset": 4, "allowClientClassCreation": false]).allowClientClassCreation == false)
         #expect(try load(["preset": 9, "allowClientClassCreation": true]).allowClientClassCreation)
@@ -217,7 +217,7 @@ struct OptionRuleTests {
         #expect(refusal(["preset": 10]) == "preset must be between 4 and 9")
     }
 
-    @Test("Defaults are parse-server's")
+    @Test("Uses parse-server's defaults")
     func defaults() throws {
         let configuration = try load()
         #expect(configuration.host == "0.0.0.0")
@@ -238,7 +238,7 @@ struct OptionRuleTests {
         #expect(!configuration.allowCustomObjectId)
     }
 
-    @Test("URLs must be web addresses, and lose a slash at their end")
+    @Test("Requires http or https URLs and removes trailing slashes")
     func urls() throws {
         #expect(
             refusal(["serverURL": "localhost:1337/parse"])
@@ -251,7 +251,7 @@ struct OptionRuleTests {
         #expect(try load(["mountPath": "/parse/"]).serverURL == "http://localhost:1337/parse")
     }
 
-    @Test("Routes are listed as regular expressions, each of a whole path")
+    @Test("Matches routeAllowList patterns against whole paths, and rejects invalid patterns")
     func routes() throws {
         #expect(refusal(["routeAllowList": ["("]]) == "routeAllowList has an invalid pattern (")
         #expect(refusal(["routeAllowList": ["a)(b"]]) == "routeAllowList has an invalid pattern a)(b")
@@ -265,7 +265,7 @@ struct OptionRuleTests {
         #expect(!closed.contains("a"))
     }
 
-    @Test("Only PostgreSQL is a database")
+    @Test("Accepts only PostgreSQL URIs")
     func databases() throws {
         #expect(
             try load(["databaseURI": "postgresql://h/d?sslmode=require"]).databaseURI
@@ -286,7 +286,7 @@ struct OptionRuleTests {
             try load(["databaseOptions": ["poolSize": 20, "enableSchemaHooks": true]]).databaseOptions.poolSize == 20)
     }
 
-    @Test("Protected fields are added to the default")
+    @Test("Adds protectedFields and userSensitiveFields to the default")
     func protectedFields() throws {
         let configuration = try load([
             "protectedFields": ["_User": ["*": ["phone", "email"], "role:Admins": []], "Song": ["*": ["price"]]],
@@ -297,7 +297,7 @@ struct OptionRuleTests {
         #expect(configuration.protectedFields["Song"] == ["*": ["price"]])
     }
 
-    @Test("No groups of checks may be asked for, and none of one's own")
+    @Test("Rejects security.checkGroups unless the list is empty")
     func checkGroups() throws {
         #expect(try load(["security": ["enableCheck": true, "checkGroups": []]]).security.enableCheck)
         #expect(
@@ -305,14 +305,14 @@ struct OptionRuleTests {
                 == "option security.checkGroups is not supported. Remove it: its checks are JavaScript classes")
     }
 
-    @Test("Locks that no new password ends are parse-server's default")
+    @Test("Accepts unlockOnPasswordReset false, and a maxPasswordAge of 0 as none")
     func unlocking() throws {
         let lockout: JSONValue = ["threshold": 3, "duration": 5, "unlockOnPasswordReset": false]
         #expect(try load(["accountLockout": lockout]).accountLockout?.threshold == 3)
         #expect(try load(["passwordPolicy": ["maxPasswordAge": 0]]).passwordPolicy?.maxPasswordAge == nil)
     }
 
-    @Test("Declared classes are read, paths of their SQL files begin at the configuration's folder")
+    @Test("Reads declared classes and resolves their SQL files against the configuration's folder")
     func declaredSchemas() throws {
         #expect(try load().schema == nil)
         var configuration = try load([
@@ -330,7 +330,7 @@ struct OptionRuleTests {
         #expect(schema.afterMigration == ["/folder/b.sql", "/c.sql"])
     }
 
-    @Test("Declarations that are no classes, or two of one class, are refused")
+    @Test("Rejects malformed and duplicate class declarations")
     func badDeclarations() {
         #expect(
             refusal(["schema": ["definitions": [["fields": [:]]]]])
@@ -345,7 +345,7 @@ struct OptionRuleTests {
                 == true)
     }
 
-    @Test("A folder of the file adapter cannot lead outside")
+    @Test("Reads the file adapter's folder and key, and rejects folders outside and unknown options")
     func fileAdapter() throws {
         let adapter: JSONObject = ["module": "@parse/fs-files-adapter", "options": ["filesSubDirectory": "a/b"]]
         #expect(try load(["filesAdapter": .object(adapter)]).filesDirectory == "files/a/b")
@@ -358,7 +358,7 @@ struct OptionRuleTests {
         #expect(refusal(["filesAdapter": ["module": "@parse/fs-files-adapter", "options": ["other": "x"]]]) != nil)
     }
 
-    @Test("Denied keywords are patterns for keys, values or both")
+    @Test("Matches requestKeywordDenylist against keys, values or both")
     func keywords() throws {
         let defaults = try load().requestKeywordDenylist
         #expect(defaults.broken(byKey: "__proto__", value: 1) != nil)
@@ -379,7 +379,7 @@ struct OptionRuleTests {
                 == "requestKeywordDenylist must be a list of objects with valid patterns as key and value")
     }
 
-    @Test("Every option has a name, a variable and a line of help of its own")
+    @Test("Every option has a unique name, a unique variable and a help text")
     func table() {
         let names = OptionTable.all.map(\.name)
         #expect(Set(names).count == names.count)

@@ -2,14 +2,14 @@ import JSON
 import ServerConfiguration
 import Testing
 
-@Suite("The options of pages")
+@Suite("pages and customPages options")
 struct PagesOptionTests {
     private func pages(_ options: JSONValue, preset: Double = 9) throws -> Configuration.Pages {
         try load(["pages": options, "preset": .number(preset)]).pages
     }
 
     @Test(
-        "parse-server 9 answers with pages, the lines before it redirect until they are told to",
+        "Preset 9 always uses the page router, earlier presets only with enableRouter",
         arguments: [
             (9, nil, true), (9, false, true), (8, nil, false), (8, true, true), (7, false, false), (4, true, true),
         ]
@@ -20,7 +20,7 @@ struct PagesOptionTests {
     }
 
     @Test(
-        "The endpoint is a path below the mount, and that of the redirects is fixed",
+        "Trims slashes from pagesEndpoint, and uses apps if it is empty or the router is off",
         arguments: [
             ("acc", 9, "acc"), ("/acc/", 9, "acc"), ("my/acc", 9, "my/acc"), ("acc", 7, "apps"), ("", 9, "apps"),
         ] as [(String, Double, String)])
@@ -28,14 +28,15 @@ struct PagesOptionTests {
         #expect(try pages(["pagesEndpoint": .string(given)], preset: preset).pagesEndpoint == used)
     }
 
-    @Test("An endpoint that is no path is refused", arguments: ["..", "a/../b", "a b", "ä", "a?b", "/", "a%2fb"])
+    @Test(
+        "Rejects a pagesEndpoint that isn't a plain path", arguments: ["..", "a/../b", "a b", "ä", "a?b", "/", "a%2fb"])
     func badEndpoint(given: String) {
         #expect(
             refusal(["pages": ["pagesEndpoint": .string(given)]])
                 == "pages.pagesEndpoint must be a path such as apps")
     }
 
-    @Test("All keys are read, and relative paths begin where the configuration file lies")
+    @Test("Reads all keys and resolves relative paths against the configuration file's folder")
     func keys() throws {
         var configuration = try load([
             "pages": [
@@ -61,7 +62,7 @@ struct PagesOptionTests {
         #expect(configuration.customPages.parseFrameURL == "https://w.example/f")
     }
 
-    @Test("An address that is not whole has no effect, and that is said", arguments: ["/x", "./x", "x", ":x", "9x:y"])
+    @Test("Ignores relative custom URLs with a warning", arguments: ["/x", "./x", "x", ":x", "9x:y"])
     func relativeAddress(url: String) throws {
         let file = #"{"appId":"a","masterKey":"m","pages":{"customUrls":{"passwordReset":"\#(url)"}}}"#
         let (configuration, warnings) = try Configuration.load(file: Array(file.utf8), environment: [:], flags: [])
@@ -70,7 +71,7 @@ struct PagesOptionTests {
         #expect(warnings[0].hasPrefix("option pages.customUrls.passwordReset has no effect: \(url) is not"))
     }
 
-    @Test("Unknown keys, wrong kinds and handlers in JavaScript are refused by name")
+    @Test("Rejects unknown keys, wrong types and customRoutes by name")
     func refusals() {
         let cases: [(JSONObject, String)] = [
             (["pages": ["nobody": 1]], "error: unknown option pages.nobody"),

@@ -16,7 +16,7 @@ import Testing
         return entry
     }
 
-    @Test("Entries are one or a list, of tokens, archives and certificates, in the option or in its adapter")
+    @Test("Reads one or several entries with tokens, certificates or Firebase, directly or within an adapter")
     func shapes() throws {
         let one: JSONValue = ["ios": ["token": Self.token, "topic": "a.b", "production": true]]
         let adapters: [JSONValue] = [
@@ -43,7 +43,7 @@ import Testing
         #expect(settings?.isForApple == true && settings?.endpoint == "https://fcm.googleapis.com")
     }
 
-    @Test("One variable of the environment holds all of it")
+    @Test("Reads all push options from PARSE_SERVER_PUSH")
     func environment() throws {
         let text =
             #"{"expo":{"accessToken":"x"},"queueOptions":{"batchSize":50},"keepStatusDays":30,"dryRun":"provider"}"#
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(
-        "What cannot work is refused with the text that says why",
+        "Rejects invalid and unsupported settings and says why",
         arguments: [
             (#"{"winrt":{}}"#, "push.winrt"),
             (#"{"ios":"x"}"#, "APNS Configuration is invalid"),

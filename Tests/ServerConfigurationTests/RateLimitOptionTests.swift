@@ -2,10 +2,10 @@ import JSON
 import ServerConfiguration
 import Testing
 
-@Suite("The option rateLimit")
+@Suite("rateLimit option")
 struct RateLimitOptionTests {
     @Test(
-        "A path concerns what parse-server's syntax says",
+        "Matches request paths with parse-server's pattern syntax",
         arguments: [
             ("/login", "/login", true), ("/login", "/LOGIN", true), ("/login", "/loginAs", false),
             ("/login", "/x/login", false), ("/classes/:name", "/classes/A", true),
@@ -23,7 +23,7 @@ struct RateLimitOptionTests {
     }
 
     @Test(
-        "Matching takes time in proportion to the path, whatever the pattern",
+        "Matches within a second, even patterns that invite backtracking",
         arguments: [
             (String(repeating: "{a}", count: 30) + "z", String(repeating: "a", count: 30)),
             ("/classes/:a:b:c:d:e:f/z", "/classes/" + String(repeating: "a", count: 8000)),
@@ -38,7 +38,7 @@ struct RateLimitOptionTests {
         #expect(time < .seconds(1), "\(time)")
     }
 
-    @Test("Methods are a list, or a regular expression over their names; limits of accounts go with the line")
+    @Test("Reads methods as a list or regular expression, and enables account limits from preset 9 on")
     func methods() throws {
         func methods(_ json: JSONValue) throws -> Set<String>? {
             let limit = JSONValue.object([
@@ -59,7 +59,7 @@ struct RateLimitOptionTests {
     }
 
     @Test(
-        "What is no limit refuses the start",
+        "Rejects invalid limits and names the mistake",
         arguments: [
             (5, "rateLimit must be an array of objects"),
             (["requestTimeWindow": 1, "requestCount": 1], "rateLimit.requestPath must be defined"),

@@ -1,10 +1,10 @@
 import ServerConfiguration
 import Testing
 
-@Suite("Regular expressions of the configuration")
+@Suite("Regular expressions in the configuration")
 struct RegularExpressionTests {
     @Test(
-        "An expression finds what it says",
+        "Supports look-ahead, word boundaries, back-references, character classes and repetition",
         arguments: [
             ("^(?=.*[a-z])(?=.*[A-Z])(?=.*\\d).{8,}$", "abcABC123", true),
             ("^(?=.*[a-z])(?=.*\\d).{8,}$", "abcdefgh", false),
@@ -16,7 +16,7 @@ struct RegularExpressionTests {
         #expect(try #require(RegularExpression(source)).isFound(in: text) == isFound)
     }
 
-    @Test("Cases are ignored where wanted; a prefix begins the text")
+    @Test("Ignores case on request, and matches prefixes only at the start")
     func forms() throws {
         #expect(try #require(RegularExpression("post|PUT", ignoresCase: true)).isFound(in: "POST"))
         #expect(try !#require(RegularExpression("post")).isFound(in: "POST"))
@@ -24,7 +24,8 @@ struct RegularExpressionTests {
         #expect(functions.isPrefix(of: "functions/a") && !functions.isPrefix(of: "x/functions/a"))
     }
 
-    @Test("What is no expression is refused", arguments: ["(", "[", "*", "a**", "[z-a]", "(?<=a)b", "\\2(a)"])
+    @Test(
+        "Rejects malformed and unsupported patterns", arguments: ["(", "[", "*", "a**", "[z-a]", "(?<=a)b", "\\2(a)"])
     func malformed(source: String) {
         #expect(RegularExpression(source) == nil)
     }

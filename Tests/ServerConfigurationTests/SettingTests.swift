@@ -2,7 +2,7 @@ import JSON
 import ServerConfiguration
 import Testing
 
-@Suite("What options are set to, and by what")
+@Suite("Option values and their sources")
 struct SettingTests {
     private static func settings(
         _ file: JSONObject = [:], environment: [String: String] = [:], flags: [String] = []
@@ -13,7 +13,7 @@ struct SettingTests {
         return Dictionary(uniqueKeysWithValues: configuration.settings.map { ($0.name, $0) })
     }
 
-    @Test("is the flag before the environment, that before the file, and that before the preset and the default")
+    @Test("Reports the value and source of highest precedence, from flags down to defaults")
     func sources() throws {
         let settings = try Self.settings(
             ["port": 1, "host": "file", "mountPath": "/file", "preset": 4],
@@ -30,7 +30,7 @@ struct SettingTests {
         #expect(settings.count == OptionTable.all.count)
     }
 
-    @Test("names the variables of members, with what the option comes to")
+    @Test("Reports member variables as the source, with the merged value")
     func members() throws {
         let settings = try Self.settings(
             ["accountLockout": ["duration": 5, "threshold": 3]],
@@ -42,7 +42,7 @@ struct SettingTests {
         #expect(unset["port"]?.source == .default)
     }
 
-    @Test("has examples that can be pasted, and shows nothing of a mail adapter")
+    @Test("Examples are valid configurations, and mail adapters are hidden")
     func examples() throws {
         let unset = try Self.settings()
         for name in ["rateLimit", "emailAdapter", "accountLockout", "liveQuery"] {
@@ -59,7 +59,7 @@ struct SettingTests {
         #expect(set?.example == unset["emailAdapter"]?.example)
     }
 
-    @Test("has no secrets, wherever they stand")
+    @Test("Redacts secrets, also within URLs and objects")
     func secrets() throws {
         let secret = "s3cr3t"
         let settings = try Self.settings(
