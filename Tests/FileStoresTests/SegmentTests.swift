@@ -91,14 +91,15 @@ struct SegmentTests {
         var changed = whole
         changed[header + sealed + 5] ^= 1
         let cases: [(String, [UInt8])] = [
-            ("cut at a border", Array(whole.prefix(header + 3 * sealed))),
-            ("cut within a segment", Array(whole.dropLast(3))),
-            ("cut to nothing", Array(whole.prefix(header))),
-            ("cut to the length of an empty file", Array(whole.prefix(header + 16))),
-            ("exchanged", exchanged), ("changed", changed),
-            ("one left out", Array(whole.prefix(header + sealed) + whole.dropFirst(header + 2 * sealed))),
-            ("longer", whole + [1]), ("another salt", whole.prefix(20) + [whole[20] ^ 1] + whole.dropFirst(21)),
-            ("another version", whole.prefix(8) + [9] + whole.dropFirst(9)),
+            ("truncated at a segment boundary", Array(whole.prefix(header + 3 * sealed))),
+            ("truncated within a segment", Array(whole.dropLast(3))),
+            ("truncated to the header", Array(whole.prefix(header))),
+            ("truncated to the length of an empty file", Array(whole.prefix(header + 16))),
+            ("swapped segments", exchanged), ("modified byte", changed),
+            ("missing segment", Array(whole.prefix(header + sealed) + whole.dropFirst(header + 2 * sealed))),
+            ("appended byte", whole + [1]),
+            ("different salt", whole.prefix(20) + [whole[20] ^ 1] + whole.dropFirst(21)),
+            ("unknown version", whole.prefix(8) + [9] + whole.dropFirst(9)),
         ]
         for (name, bytes) in cases {
             try await storage.write(name: "b", bytes: bytes)

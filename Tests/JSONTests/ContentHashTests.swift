@@ -2,14 +2,14 @@ import JSON
 import Testing
 
 @Suite struct ContentHashTests {
-    @Test("Equal bytes have one hash, in every process")
+    @Test("Equal bytes have equal hashes")
     func stable() {
         #expect(ContentHash.of([]) == ContentHash.of([]))
         let text = Array("{\"objectId\":\"abc\",\"n\":1}".utf8)
         #expect(ContentHash.of(text) == ContentHash.of(text))
     }
 
-    @Test("A change of any byte, of the length or of the order changes the hash")
+    @Test("Changing any byte, the length or the order changes the hash")
     func sensitive() {
         let text = (0..<100).map { UInt8($0) }
         var seen: Set<UInt64> = [ContentHash.of(text)]

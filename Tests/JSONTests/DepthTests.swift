@@ -2,14 +2,14 @@ import Foundation
 import JSON
 import Testing
 
-@Suite("Nesting")
+@Suite("Nesting depth")
 struct DepthTests {
     private func nested(_ depth: Int, opening: String = "[", closing: String = "]") -> String {
         String(repeating: opening, count: depth) + (opening == "[" ? "" : "0")
             + String(repeating: closing, count: depth)
     }
 
-    @Test("256 levels are read, and the 257th is refused where it opens")
+    @Test("Reads 256 levels and rejects the 257th where it opens")
     func defaultLimit() throws {
         #expect(try JSONValue(parsing: nested(256)).text == nested(256))
         #expect(throws: JSONError(offset: 256, reason: "nesting deeper than 256")) {
@@ -17,7 +17,7 @@ struct DepthTests {
         }
     }
 
-    @Test("Objects count as levels like arrays")
+    @Test("Objects count as levels, like arrays")
     func objects() throws {
         let opening = "{\"a\":"
         #expect(throws: Never.self) { try JSONValue(parsing: nested(256, opening: opening, closing: "}")) }
@@ -29,13 +29,13 @@ struct DepthTests {
         }
     }
 
-    @Test("Values side by side do not add to the depth")
+    @Test("Siblings don't add to the depth")
     func siblings() throws {
         let text = "[" + String(repeating: "[[]],{\"a\":{}},", count: 1_000) + "0]"
         #expect(throws: Never.self) { try JSONValue(parsing: text, maximumDepth: 3) }
     }
 
-    @Test("The caller chooses the limit; zero leaves only plain values")
+    @Test("Callers choose the limit; 0 allows only scalars")
     func chosenLimit() throws {
         #expect(try JSONValue(parsing: "1", maximumDepth: 0) == 1)
         #expect(throws: JSONError(offset: 0, reason: "nesting deeper than 0")) {
@@ -44,7 +44,7 @@ struct DepthTests {
         #expect(try JSONValue(parsing: "[[]]", maximumDepth: 2) == [[]])
     }
 
-    @Test("No caller can ask for more than the greatest depth")
+    @Test("Callers can't exceed the greatest depth")
     func greatestDepth() throws {
         let depth = JSONValue.greatestDepth
         #expect(throws: Never.self) { try JSONValue(parsing: nested(depth), maximumDepth: .max) }
@@ -53,7 +53,7 @@ struct DepthTests {
         }
     }
 
-    @Test("A thread with a stack of 512 KB reads, compares, hashes, writes and frees the deepest values")
+    @Test("Reads, compares, hashes, writes and frees the deepest values on a 512 KB stack")
     func smallStack() async {
         let texts = [
             nested(JSONValue.greatestDepth), nested(JSONValue.greatestDepth, opening: "{\"a\":", closing: "}"),

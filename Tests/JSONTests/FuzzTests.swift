@@ -35,7 +35,7 @@ struct FuzzTests {
         return bytes
     }
 
-    @Test("20,000 mutations of documents never crash the reader, and what it reads survives the writer")
+    @Test("Survives 20,000 mutated documents, and values read from them round-trip")
     func mutations() throws {
         var generator = SplitMix64(seed: 1)
         var readCount = 0
@@ -52,7 +52,7 @@ struct FuzzTests {
         #expect(readCount > 500)
     }
 
-    @Test("Errors always point into the document")
+    @Test("Error offsets always lie within the document")
     func errorOffsets() {
         var generator = SplitMix64(seed: 2)
         for index in 0..<5_000 {
@@ -94,7 +94,7 @@ struct FuzzTests {
         return String(String.UnicodeScalarView(scalars))
     }
 
-    @Test("Random values come back from their text as they were")
+    @Test("Random values round-trip through their text")
     func roundTrips() throws {
         var generator = SplitMix64(seed: 3)
         for _ in 0..<500 {

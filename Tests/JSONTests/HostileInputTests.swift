@@ -9,7 +9,7 @@ struct HostileInputTests {
         try JSONValue(parsing: text)
     }
 
-    @Test("An object of 100,000 keys is read", .timeLimit(.minutes(10)))
+    @Test("Reads an object with 100,000 keys", .timeLimit(.minutes(10)))
     func manyKeys() throws {
         let text = "{" + (0..<100_000).map { "\"key\($0)\":\($0)" }.joined(separator: ",") + "}"
         let value = try read(text)
@@ -17,20 +17,20 @@ struct HostileInputTests {
         #expect(value["key99999"] == 99_999)
     }
 
-    @Test("One key 100,000 times is one member", .timeLimit(.minutes(10)))
+    @Test("Reads a key repeated 100,000 times as one member", .timeLimit(.minutes(10)))
     func sameKey() throws {
         let value = try read("{" + String(repeating: "\"a\":0,", count: 100_000) + "\"a\":1}")
         #expect(value == ["a": 1])
     }
 
-    @Test("A megabyte of opening brackets is refused at once", .timeLimit(.minutes(10)))
+    @Test("Rejects a megabyte of opening brackets", .timeLimit(.minutes(10)))
     func openingBrackets() {
         for opening in ["[", "{\"\":", "[{\"a\":"] {
             #expect(throws: JSONError.self) { try read(String(repeating: opening, count: 1 << 20)) }
         }
     }
 
-    @Test("A megabyte of one string is read, plain, in many scripts, and all escapes", .timeLimit(.minutes(10)))
+    @Test("Reads strings of a megabyte: ASCII, Chinese and nothing but escapes", .timeLimit(.minutes(10)))
     func longStrings() throws {
         for (written, plain) in [("x", "x"), ("日", "日"), ("\\n", "\n"), ("\\u0061", "a"), ("\\ud83d\\ude00", "😀")] {
             let count = (1 << 20) / written.utf8.count
@@ -39,13 +39,13 @@ struct HostileInputTests {
         }
     }
 
-    @Test("A string that never ends is refused", .timeLimit(.minutes(10)))
+    @Test("Rejects an unterminated string of a megabyte", .timeLimit(.minutes(10)))
     func endlessString() {
         let text = "\"" + String(repeating: "x", count: 1 << 20)
         #expect(throws: JSONError(offset: text.utf8.count, reason: "unexpected end")) { try read(text) }
     }
 
-    @Test("Numbers of a megabyte are read or refused", .timeLimit(.minutes(10)))
+    @Test("Reads numbers of a megabyte, or rejects them if out of range", .timeLimit(.minutes(10)))
     func longNumbers() throws {
         let digits = String(repeating: "7", count: 1 << 20)
         let zeros = String(repeating: "0", count: 1 << 20)
@@ -56,13 +56,13 @@ struct HostileInputTests {
         #expect(try read("1e-" + digits) == 0)
     }
 
-    @Test("Whitespace of a megabyte is skipped", .timeLimit(.minutes(10)))
+    @Test("Skips a megabyte of whitespace", .timeLimit(.minutes(10)))
     func longWhitespace() throws {
         let blank = String(repeating: " \n", count: 1 << 19)
         #expect(try read(blank + "[" + blank + "1" + blank + "]" + blank) == [1])
     }
 
-    @Test("An array of 200,000 small values is read", .timeLimit(.minutes(10)))
+    @Test("Reads an array of 200,000 small values", .timeLimit(.minutes(10)))
     func manyElements() throws {
         let value = try read("[" + String(repeating: "{},[],0,\"\",", count: 50_000) + "null]")
         #expect(value.arrayValue?.count == 200_001)

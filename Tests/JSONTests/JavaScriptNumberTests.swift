@@ -2,11 +2,11 @@ import JSON
 import TestTools
 import Testing
 
-@Suite("Numbers as JavaScript writes them")
+@Suite("JavaScript number formatting")
 struct JavaScriptNumberTests {
     static let lines = JavaScriptNumberTable.text.split(separator: "\n").map(String.init)
 
-    @Test("Doubles have the text that JavaScript gives them, and read back from it", arguments: lines)
+    @Test("Formats doubles like JavaScript and reads them back", arguments: lines)
     func table(line: String) throws {
         let fields = line.split(separator: " ")
         let double = Double(bitPattern: try #require(UInt64(fields[0], radix: 16)))
@@ -14,14 +14,14 @@ struct JavaScriptNumberTests {
         #expect(try JSONValue(parsing: String(fields[1])).numberValue == double)
     }
 
-    @Test("Numbers that are not finite have JavaScript's names")
+    @Test("Formats NaN and infinities like JavaScript")
     func notFinite() {
         #expect(JavaScriptNumber.text(.nan) == "NaN")
         #expect(JavaScriptNumber.text(.infinity) == "Infinity")
         #expect(JavaScriptNumber.text(-.infinity) == "-Infinity")
     }
 
-    @Test("A number is appended to what is there")
+    @Test("Appends numbers to existing text")
     func appending() {
         var writer = JSONWriter()
         writer.byte(UInt8(ascii: "x"))
@@ -30,7 +30,7 @@ struct JavaScriptNumberTests {
         #expect(writer.text == "x-1.51e+21")
     }
 
-    @Test("Integers are written in full up to 21 digits")
+    @Test("Writes powers of ten in full up to 21 digits")
     func integers() {
         for exponent in 0...20 {
             let text = "1" + String(repeating: "0", count: exponent)
@@ -39,7 +39,7 @@ struct JavaScriptNumberTests {
         }
     }
 
-    @Test("Random doubles read back from their text, which is never longer than the standard library's digits")
+    @Test("Random doubles read back exactly and have the standard library's digits")
     func shortest() throws {
         var generator = SplitMix64(seed: 5)
         for index in 0..<5_000 {

@@ -11,7 +11,7 @@ import Testing
         ("a long name that no small string holds K", "a long name that no small string holds \u{212A}"),
     ]
 
-    @Test("A name that looks alike is another name", arguments: pairs)
+    @Test("Names with different bytes are different, even if they look alike", arguments: pairs)
     func lookAlikes(_ left: String, _ right: String) {
         #expect(Name(left) != Name(right))
         #expect(Set([Name(left), Name(right)]).count == 2)
@@ -23,7 +23,7 @@ import Testing
         #expect(!Set([Name(left)]).contains(right))
     }
 
-    @Test("A member whose key looks alike takes no other's place", arguments: pairs)
+    @Test("Members with look-alike keys stay separate", arguments: pairs)
     func members(_ left: String, _ right: String) throws {
         let object: JSONValue = .object([Name(left): 1, Name(right): 2])
         let read = try JSONValue(parsing: object.text)
@@ -35,7 +35,7 @@ import Testing
         #expect(try JSONValue(parsing: "{\(JSONValue.string(left).text):1}") != .object([Name(right): 1]))
     }
 
-    @Test("Prefixes and suffixes are of bytes, also within a character")
+    @Test("Compares prefixes and suffixes by bytes, even within a character")
     func affixes() {
         #expect(Name("role:K").hasPrefix("role:"))
         #expect(!Name("role:\u{212A}").hasPrefix("role:K"))
@@ -46,13 +46,13 @@ import Testing
         #expect(Name("\u{301}").hasPrefix(""))
     }
 
-    @Test("The order is that of bytes")
+    @Test("Sorts names by their bytes")
     func order() {
         let names: [Name] = ["\u{1F600}", "\u{FF5E}", "z", "Z", "", "e\u{301}", "\u{E9}", "za"]
         #expect(names.sorted().texts == ["", "Z", "e\u{301}", "z", "za", "\u{E9}", "\u{FF5E}", "\u{1F600}"])
     }
 
-    @Test("Equal bytes are one name however the text was made")
+    @Test("Equal bytes give equal names and hashes, however the text was created")
     func equalBytes() {
         var random = SplitMix64(seed: 7)
         for _ in 0..<500 {

@@ -5,7 +5,7 @@ import Testing
 @Suite("Reading numbers")
 struct NumberReadingTests {
     @Test(
-        "Every form of number is read",
+        "Reads every form of number",
         arguments: [
             ("0", 0), ("-0", -0.0), ("0.0", 0), ("-0.0", -0.0), ("1", 1), ("-1", -1), ("10", 10), ("1.5", 1.5),
             ("0.1", 0.1),
@@ -23,7 +23,7 @@ struct NumberReadingTests {
         #expect(try JSONValue(parsing: "[\(text) ,1]") == [.number(value), 1])
     }
 
-    @Test("Integers up to 2^53 are exact")
+    @Test("Reads integers up to 2^53 exactly")
     func exactIntegers() throws {
         for integer in [9_007_199_254_740_991, 9_007_199_254_740_992, -9_007_199_254_740_992, 4_503_599_627_370_497] {
             #expect(try JSONValue(parsing: "\(integer)") == .number(Double(integer)))
@@ -31,7 +31,7 @@ struct NumberReadingTests {
     }
 
     @Test(
-        "Longer numbers become the nearest double",
+        "Rounds longer numbers to the nearest double",
         arguments: [
             ("9007199254740993", 9_007_199_254_740_992), ("9007199254740995", 9_007_199_254_740_996),
             ("18446744073709551615", 18_446_744_073_709_551_616), ("18446744073709551617", 18_446_744_073_709_551_616),
@@ -45,7 +45,7 @@ struct NumberReadingTests {
         #expect(try JSONValue(parsing: text).numberValue == value)
     }
 
-    @Test("Zeros before and after the digits do not change a number")
+    @Test("Long runs of zeros don't change a number")
     func zeros() throws {
         let zeros = String(repeating: "0", count: 400)
         #expect(try JSONValue(parsing: "1.5\(zeros)") == 1.5)
@@ -53,7 +53,7 @@ struct NumberReadingTests {
         #expect(try JSONValue(parsing: "15\(zeros)e-401") == 1.5)
     }
 
-    @Test("Random doubles read back from the standard library's text, whole and cut to fewer digits")
+    @Test("Reads random numbers with the same result as the standard library")
     func agreesWithStandardLibrary() throws {
         var generator = SplitMix64(seed: 11)
         for _ in 0..<5_000 {

@@ -4,7 +4,7 @@ import Testing
 @Suite("Reading documents")
 struct ReadingTests {
     @Test(
-        "Every kind of value is read",
+        "Reads every kind of value",
         arguments: [
             ("null", .null), ("true", true), ("false", false), ("0", 0), ("-1.5", -1.5), ("\"a\"", "a"), ("\"\"", ""),
             ("[]", []), ("{}", [:]), ("[1,[2,[3]]]", [1, [2, [3]]]), ("[null,1,\"1\",{}]", [nil, 1, "1", [:]]),
@@ -15,18 +15,18 @@ struct ReadingTests {
     }
 
     @Test(
-        "Spaces, tabs, line feeds and carriage returns may stand between tokens",
+        "Skips spaces, tabs, line feeds and carriage returns between tokens",
         arguments: [" [1]", "[1] ", "[ 1]", "[1 ]", "\t[\n1\r]\n", "[\r\n\t 1 \r\n]\r\n"])
     func whitespace(text: String) throws {
         #expect(try JSONValue(parsing: text) == [1])
     }
 
-    @Test("Whitespace may stand around keys and colons")
+    @Test("Skips whitespace around keys and colons")
     func whitespaceInObjects() throws {
         #expect(try JSONValue(parsing: " { \"a\" : 1 ,\n\"b\"\t:\r2 } ") == ["a": 1, "b": 2])
     }
 
-    @Test("A byte order mark at the start is skipped, elsewhere it is refused")
+    @Test("Skips a byte order mark at the start and rejects it elsewhere")
     func byteOrderMark() throws {
         #expect(try JSONValue(parsing: [0xEF, 0xBB, 0xBF, 0x31]) == 1)
         #expect(throws: JSONError(offset: 1, reason: "unexpected character")) {
@@ -35,7 +35,7 @@ struct ReadingTests {
         #expect(throws: JSONError(offset: 3, reason: "unexpected end")) { try JSONValue(parsing: [0xEF, 0xBB, 0xBF]) }
     }
 
-    @Test("Arrays, slices, strings, raw buffers and sequences without storage are all read")
+    @Test("Reads arrays, slices, strings, raw buffers and sequences without contiguous storage")
     func sources() throws {
         let text = "{\"key\":[1,\"é\"]}"
         let expected: JSONValue = ["key": [1, "é"]]
@@ -51,19 +51,19 @@ struct ReadingTests {
         }
     }
 
-    @Test("The members of an object keep their order")
+    @Test("Preserves the order of members")
     func memberOrder() throws {
         let value = try JSONValue(parsing: "{\"z\":1,\"a\":2,\"m\":3,\"b\":4}")
         #expect(value.objectValue.map { Array($0.keys) } == ["z", "a", "m", "b"])
     }
 
-    @Test("Of a key that appears twice the last value wins, at the first place")
+    @Test("A duplicate key keeps its first position and its last value")
     func duplicateKeys() throws {
         let value = try JSONValue(parsing: "{\"a\":1,\"b\":2,\"a\":{\"c\":3},\"\\u0062\":4}")
         #expect(value.text == "{\"a\":{\"c\":3},\"b\":4}")
     }
 
-    @Test("A key that JavaScript treats as special is a key like any other")
+    @Test("Reads keys that are special in JavaScript like any other")
     func specialKeys() throws {
         let text = "{\"__proto__\":{\"x\":1},\"constructor\":2,\"length\":3,\"2\":4,\"1\":5}"
         #expect(try JSONValue(parsing: text).text == text)

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@Suite("Refusing what is no JSON")
+@Suite("Rejecting malformed JSON")
 struct RefusalTests {
     static let unexpectedCharacters: [(String, Int)] = [
         // Structure
@@ -24,13 +24,13 @@ struct RefusalTests {
         ("[\u{0C}1]", 1), ("\u{0B}1", 0), ("\u{A0}1", 0), ("1\u{2028}", 1), ("\u{0}", 0), ("1\u{0}", 1), ("[\u{0}]", 1),
     ]
 
-    @Test("A character that does not belong is named by its place", arguments: unexpectedCharacters)
+    @Test("Rejects unexpected characters and reports their offset", arguments: unexpectedCharacters)
     func unexpectedCharacter(text: String, offset: Int) {
         #expect(throws: JSONError(offset: offset, reason: "unexpected character")) { try JSONValue(parsing: text) }
     }
 
     @Test(
-        "A document that stops early is refused at its end",
+        "Rejects truncated documents and reports the end as the offset",
         arguments: [
             "", " ", "\n\n", "[", "[ ", "[1", "[1,", "[1, ", "[[1]", "{", "{ ", "{\"a\"", "{\"a\" ", "{\"a\":",
             "{\"a\":1",
@@ -42,7 +42,7 @@ struct RefusalTests {
         #expect(throws: JSONError(offset: text.utf8.count, reason: "unexpected end")) { try JSONValue(parsing: text) }
     }
 
-    @Test("Every beginning of a document that is not the whole is refused")
+    @Test("Rejects every proper prefix of a document")
     func truncation() throws {
         let text = "{\"a\":[1.5,-2e3,true,false,null,\"b\\u00e9\\ud83d\\ude00\\n\"],\"é\":{\"c\":{}}}"
         let bytes = Array(text.utf8)
@@ -53,14 +53,14 @@ struct RefusalTests {
     }
 
     @Test(
-        "A number that no double can hold is refused",
+        "Rejects numbers too large for a double",
         arguments: ["1e309", "-1e309", "1e400", "123e999999999999999999", "1.8e308", "[1e400]"])
     func numberOutOfRange(text: String) {
         let offset = text.hasPrefix("[") ? 1 : 0
         #expect(throws: JSONError(offset: offset, reason: "number out of range")) { try JSONValue(parsing: text) }
     }
 
-    @Test("A number of 400 digits is refused, and one of 300 is read")
+    @Test("Rejects integers of 400 digits and reads those of 300")
     func longIntegers() throws {
         #expect(throws: JSONError(offset: 0, reason: "number out of range")) {
             try JSONValue(parsing: String(repeating: "9", count: 400))
@@ -68,7 +68,7 @@ struct RefusalTests {
         #expect(try JSONValue(parsing: "1" + String(repeating: "0", count: 299)) == 1e299)
     }
 
-    @Test("UTF-16 and UTF-32 are refused")
+    @Test("Rejects UTF-16 and UTF-32")
     func otherEncodings() {
         for bytes: [UInt8] in [
             [0xFF, 0xFE, 0x31, 0x00], [0xFE, 0xFF, 0x00, 0x31], [0x31, 0x00], [0x00, 0x31], [0x00, 0x00, 0x00, 0x31],
@@ -77,7 +77,7 @@ struct RefusalTests {
         }
     }
 
-    @Test("An error describes itself with its place")
+    @Test("An error's description contains its offset")
     func description() {
         #expect(JSONError(offset: 7, reason: "unexpected end").description == "unexpected end at byte 7")
     }

@@ -10,7 +10,7 @@ struct StringReadingTests {
     }
 
     @Test(
-        "Each escape stands for its character",
+        "Decodes every escape",
         arguments: [
             ("\\\"", "\""), ("\\\\", "\\"), ("\\/", "/"), ("\\b", "\u{08}"), ("\\f", "\u{0C}"), ("\\n", "\n"),
             ("\\r", "\r"), ("\\t", "\t"), ("\\u0041", "A"), ("\\u00e9", "é"), ("\\u00E9", "é"), ("\\u20AC", "€"),
@@ -26,7 +26,7 @@ struct StringReadingTests {
     }
 
     @Test(
-        "A surrogate without its other half becomes U+FFFD",
+        "Replaces unpaired surrogates with U+FFFD",
         arguments: [
             ("\\ud800", "\u{FFFD}"), ("\\udc00", "\u{FFFD}"), ("\\ud800\\ud800", "\u{FFFD}\u{FFFD}"),
             ("\\ud800a", "\u{FFFD}a"), ("\\ud800\\n", "\u{FFFD}\n"), ("\\ud800\\u0041", "\u{FFFD}A"),
@@ -37,7 +37,7 @@ struct StringReadingTests {
     }
 
     @Test(
-        "Unknown escapes are refused at the character that makes them so",
+        "Rejects invalid escapes and reports the offending character",
         arguments: [
             ("\"\\a\"", 2), ("\"\\x41\"", 2), ("\"\\'\"", 2), ("\"\\0\"", 2), ("\"\\U0041\"", 2), ("\"\\é\"", 2),
             ("\"\\\n\"", 2), ("\"\\u004\"", 6), ("\"\\u00g0\"", 5), ("\"\\u{41}\"", 3), ("\"\\u 041\"", 3),
@@ -47,7 +47,7 @@ struct StringReadingTests {
         #expect(throws: JSONError(offset: offset, reason: "invalid escape")) { try JSONValue(parsing: text) }
     }
 
-    @Test("A control character must be escaped, wherever in the string it stands", arguments: UInt8(0)..<0x20)
+    @Test("Rejects unescaped control characters at any position", arguments: UInt8(0)..<0x20)
     func controlCharacters(byte: UInt8) {
         for length in 0..<18 {
             let before = [UInt8](repeating: 0x61, count: length)
@@ -59,7 +59,7 @@ struct StringReadingTests {
         }
     }
 
-    @Test("Every other scalar may stand unescaped, DEL and the line separators too")
+    @Test("Accepts all other scalars unescaped, including DEL and line separators")
     func plainScalars() throws {
         for scalar in [
             "\u{20}", "\u{7F}", "\u{80}", "\u{9F}", "\u{2028}", "\u{2029}", "\u{FEFF}", "\u{FFFE}", "\u{10FFFF}", "'",
@@ -69,7 +69,7 @@ struct StringReadingTests {
         }
     }
 
-    @Test("A string of any length and place of its last character is read")
+    @Test("Reads strings of any length that end in ASCII, in non-ASCII or in an escape")
     func lengths() throws {
         for length in 0..<70 {
             let plain = String(repeating: "x", count: length)
@@ -86,7 +86,7 @@ struct StringReadingTests {
         ([0xFC, 0x83, 0xBF, 0xBF, 0xBF, 0xBF], 0), ([0xFE], 0), ([0xFF], 0), ([0x61, 0xC3, 0xA9, 0xE9], 3),
     ]
 
-    @Test("Ill-formed UTF-8 is refused at its first byte, in values and in keys", arguments: invalidSequences)
+    @Test("Rejects invalid UTF-8 in values and keys and reports its first byte", arguments: invalidSequences)
     func invalidUTF8(sequence: [UInt8], index: Int) {
         #expect(throws: JSONError(offset: 1 + index, reason: "invalid UTF-8")) {
             try JSONValue(parsing: [0x22] + sequence + [0x22])
@@ -100,7 +100,7 @@ struct StringReadingTests {
         #expect(throws: JSONError.self) { try JSONValue(parsing: sequence) }
     }
 
-    @Test("An escape cannot complete a sequence of bytes")
+    @Test("An escape can't complete a UTF-8 sequence")
     func escapeAfterLeadByte() {
         #expect(throws: JSONError.self) { try JSONValue(parsing: [0x22, 0xC3] + Array("\\u00a9\"".utf8)) }
         #expect(throws: JSONError.self) { try JSONValue(parsing: Array("\"\\u00c3".utf8) + [0xA9, 0x22]) }

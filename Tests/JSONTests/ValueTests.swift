@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Values")
 struct ValueTests {
-    @Test("Literals make values of their kind")
+    @Test("Swift literals create values of the matching kind")
     func literals() {
         #expect(nil as JSONValue == .null)
         #expect(true as JSONValue == .bool(true))
@@ -14,12 +14,12 @@ struct ValueTests {
         #expect(["b": 1, "a": nil] as JSONValue == .object(["b": .number(1), "a": .null]))
     }
 
-    @Test("A key that a literal has twice keeps its first place and its last value")
+    @Test("A duplicate key in a literal keeps its first position and its last value")
     func duplicateLiteralKeys() {
         #expect((["a": 1, "b": 2, "a": 3] as JSONValue).text == "{\"a\":3,\"b\":2}")
     }
 
-    @Test("Each accessor gives its kind and nothing else")
+    @Test("Each accessor returns its own kind and nil for all others")
     func accessors() {
         let values: [JSONValue] = [nil, true, 1, "s", [2], ["k": 3]]
         #expect(values.map(\.isNull) == [true, false, false, false, false, false])
@@ -30,7 +30,7 @@ struct ValueTests {
         #expect(values.map(\.objectValue) == [nil, nil, nil, nil, nil, ["k": 3]])
     }
 
-    @Test("A subscript finds members of objects, and nothing elsewhere")
+    @Test("Subscripts find members of objects and return nil for other values")
     func members() {
         let value: JSONValue = ["a": ["b": "c"], "n": nil]
         #expect(value["a"]?["b"] == "c")
@@ -40,7 +40,7 @@ struct ValueTests {
         #expect(("a" as JSONValue)["a"] == nil)
     }
 
-    @Test("Values are equal when they have the same members in the same order")
+    @Test("Objects are equal only if their members have the same order")
     func equality() {
         #expect(["a": 1, "b": 2] as JSONValue == ["a": 1, "b": 2])
         #expect(["a": 1, "b": 2] as JSONValue != ["b": 2, "a": 1])
@@ -49,7 +49,7 @@ struct ValueTests {
         #expect(Set([1, 1, "1", [1], ["a": 1], ["a": 1]] as [JSONValue]).count == 4)
     }
 
-    @Test("A null is no value where none is meant, and a value is itself")
+    @Test("orNil turns null into nil and leaves other values unchanged")
     func orNil() {
         #expect(JSONValue.null.orNil.map(\.text) == Optional<String>.none)
         #expect(JSONValue.string("").orNil.map(\.text) == "\"\"")

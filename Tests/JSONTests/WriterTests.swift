@@ -9,7 +9,7 @@ struct WriterTests {
         return String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    @Test("Tokens are appended one after the other, as they are")
+    @Test("Appends tokens one after another")
     func tokens() {
         let text = written { writer in
             writer.raw("{\"a\":")
@@ -37,7 +37,7 @@ struct WriterTests {
     }
 
     @Test(
-        "Strings are escaped as JSON.stringify escapes them",
+        "Escapes strings like JSON.stringify",
         arguments: [
             ("", ""), ("plain", "plain"), ("\"", "\\\""), ("\\", "\\\\"), ("/", "/"), ("\u{08}", "\\b"), ("\t", "\\t"),
             ("\n", "\\n"), ("\u{0B}", "\\u000b"), ("\u{0C}", "\\f"), ("\r", "\\r"), ("\r\n", "\\r\\n"),
@@ -51,7 +51,7 @@ struct WriterTests {
         #expect(written { $0.string("0123456789\(plain)0123456789") } == "\"0123456789\(escaped)0123456789\"")
     }
 
-    @Test("A character that needs an escape is found at every place of a string of any length")
+    @Test("Escapes characters at any position in strings of any length")
     func escapePlaces() {
         for length in 1..<27 {
             for place in 0..<length {
@@ -66,14 +66,14 @@ struct WriterTests {
         }
     }
 
-    @Test("Integers are written with all their digits")
+    @Test("Writes integers with all digits")
     func integers() {
         for integer in [0, 7, -1, 10, 99, 100, 9_007_199_254_740_993, .max, .min] {
             #expect(written { $0.integer(integer) } == "\(integer)")
         }
     }
 
-    @Test("What JSON has no number for is written as null")
+    @Test("Writes NaN and infinities as null")
     func notFinite() {
         for double in [Double.nan, .signalingNaN, .infinity, -.infinity] {
             #expect(written { $0.number(double) } == "null")
@@ -81,7 +81,7 @@ struct WriterTests {
         }
     }
 
-    @Test("Strings, substrings made strings, and long strings come out whole")
+    @Test("Writes long strings in full")
     func storage() throws {
         let long = String(repeating: "abc\"é", count: 20_000)
         let part = String(long.dropFirst(3).dropLast(1))
@@ -89,7 +89,7 @@ struct WriterTests {
         #expect(try JSONValue(parsing: JSONValue.string(part).serialized()).stringValue == part)
     }
 
-    @Test("Values and objects are serialized compactly, members in order")
+    @Test("Serializes values and objects compactly, with members in order")
     func values() {
         let members: JSONObject = ["z": 1, "a": [true, false, nil, [], [:]], "m": ["k\"": -0.5]]
         let text = #"{"z":1,"a":[true,false,null,[],{}],"m":{"k\"":-0.5}}"#
@@ -101,7 +101,7 @@ struct WriterTests {
         #expect(JSONObject().text == "{}")
     }
 
-    @Test("What was written can be taken back and replaced, and words go in from their lowest byte")
+    @Test("Truncates, replaces bytes and appends words in little-endian order")
     func changes() {
         let text = written { writer in
             for byte in UInt8(ascii: "a")...UInt8(ascii: "z") { writer.byte(byte) }
@@ -113,7 +113,7 @@ struct WriterTests {
         #expect(text == "a-c12345678")
     }
 
-    @Test("A buffer grows from any size to any size")
+    @Test("Grows from any capacity to any size")
     func growth() {
         for capacity in [0, 1, 15, 16, 17, 100] {
             var writer = JSONWriter(capacity: capacity)

@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Testing
 
-@Suite("Operations of a write")
+@Suite("Field operations")
 struct FieldOperationTests {
     private static let pointer: JSONValue = ["__type": "Pointer", "className": "Band", "objectId": "b1"]
 
@@ -19,7 +19,7 @@ struct FieldOperationTests {
         }
     }
 
-    @Test("Each form becomes its operation")
+    @Test("Parses each form of operation")
     func forms() throws {
         let pointer = Self.pointer.text
         let band = Pointer(className: "Band", objectId: "b1")
@@ -42,7 +42,7 @@ struct FieldOperationTests {
                 == .batch([.addRelation([band]), .removeRelation([])]))
     }
 
-    @Test("Operands of the wrong form are refused with 107")
+    @Test("Rejects invalid operands with 107")
     func operands() throws {
         #expect(try refusal(#"{"__op":"Increment"}"#) == "107 incrementing must provide a number")
         #expect(try refusal(#"{"__op":"Increment","amount":"1"}"#) == "107 incrementing must provide a number")
@@ -58,7 +58,7 @@ struct FieldOperationTests {
         #expect(try refusal(#"{"__op":"Batch","ops":1}"#)?.hasPrefix("107 ") == true)
     }
 
-    @Test("Operations that do not exist are refused with 108, and batches inside batches too")
+    @Test("Rejects unknown operations and nested batches with 108, and invalid pointers with 111")
     func unknownOperations() throws {
         #expect(try refusal(#"{"__op":"Frob"}"#) == "108 The Frob operator is not supported yet.")
         #expect(try refusal(#"{"__op":1}"#) == "108 The 1 operator is not supported yet.")
@@ -66,7 +66,7 @@ struct FieldOperationTests {
         #expect(try refusal(#"{"__op":"AddRelation","objects":[1]}"#) == "111 This is not a valid Pointer")
     }
 
-    @Test("An operation implies the type of its field, and what a new object gets")
+    @Test("Derives the field's type, its value in a new object and whether it is echoed")
     func meanings() throws {
         let band = Pointer(className: "Band", objectId: "b1")
         #expect(try FieldOperation.increment(1).impliedType() == .number)
@@ -88,7 +88,7 @@ struct FieldOperationTests {
     }
 
     @Test(
-        "A value tells the type of its field",
+        "Infers the field type from a value",
         arguments: [
             ("null", nil), ("true", FieldType.boolean), ("1", .number), (#""x""#, .string), ("[]", .array),
             ("{}", .object),
@@ -107,7 +107,7 @@ struct FieldOperationTests {
     }
 
     @Test(
-        "Typed values that lack what their type needs are refused with 111",
+        "Rejects incomplete and unknown typed values with 111",
         arguments: [
             (#"{"__type":"Pointer"}"#, "Pointer"), (#"{"__type":"Pointer","className":""}"#, "Pointer"),
             (#"{"__type":"Relation"}"#, "Relation"), (#"{"__type":"File"}"#, "File"),
@@ -126,7 +126,7 @@ struct FieldOperationTests {
         }
     }
 
-    @Test("Types are read from the schema's form and named in errors")
+    @Test("Reads types by their schema names and describes them")
     func typeNames() {
         #expect(FieldType(name: "map", targetClass: nil) == .object)
         #expect(FieldType(name: "Pointer", targetClass: "_User") == .pointer("_User"))

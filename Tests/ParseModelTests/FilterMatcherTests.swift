@@ -28,10 +28,10 @@ private func failure(_ text: String, _ object: String = "{}") throws -> FilterMa
     }
 }
 
-@Suite("A filter is matched with an object in memory as in the database")
+@Suite("Matching filters in memory")
 struct FilterMatcherTests {
     @Test(
-        "Plain fields are compared by the value that their column holds, and null is missing",
+        "Compares plain fields like the database and treats null as missing",
         arguments: [
             (#"{"n":1}"#, #"{"n":1}"#, true), (#"{"n":1}"#, #"{"n":"1"}"#, false), (#"{"n":null}"#, "{}", true),
             (#"{"n":null}"#, #"{"n":null}"#, true), (#"{"n":{"$ne":1}}"#, "{}", true),
@@ -77,7 +77,7 @@ struct FilterMatcherTests {
     }
 
     @Test(
-        "Arrays match by their elements, and paths lead through objects, elements and places",
+        "Matches array elements, and paths through objects, elements and indexes",
         arguments: [
             (#"{"l":1}"#, #"{"l":[3,1]}"#, true), (#"{"l":[1,3]}"#, #"{"l":[3,1]}"#, false),
             (#"{"l":[3,1]}"#, #"{"l":[3,1]}"#, true), (#"{"l":null}"#, #"{"l":[null]}"#, false),
@@ -102,7 +102,7 @@ struct FilterMatcherTests {
     }
 
     @Test(
-        "Patterns mean what they mean in the database",
+        "Patterns match as in the database",
         arguments: [
             ("World", "", "Hello World", true), ("world", "", "Hello World", false),
             ("world", "i", "Hello World", true),
@@ -122,7 +122,7 @@ struct FilterMatcherTests {
     }
 
     @Test(
-        "Places are in circles, boxes and polygons, across the antimeridian too",
+        "Matches points in circles, boxes and polygons",
         arguments: [
             (#"{"g":{"$nearSphere":[52.5,13.4]}}"#, true),
             (#"{"g":{"$nearSphere":[52.5,13.4],"$maxDistanceInKilometers":10}}"#, true),
@@ -161,7 +161,7 @@ struct FilterMatcherTests {
     }
 
     @Test(
-        "What lies in other rows, and what no pattern of linear cost can say, is an error of its own",
+        "Reports conditions that need the database, unsupported patterns and invalid operands",
         arguments: [
             (#"{"p":{"$inQuery":{"className":"B","where":{}}}}"#, FilterMatcherError.needsDatabase("$inQuery")),
             (#"{"p":{"$notInQuery":{"className":"B","where":{}}}}"#, .needsDatabase("$notInQuery")),
@@ -194,7 +194,7 @@ struct FilterMatcherTests {
     }
 
     @Test(
-        "Broken patterns are refused, as the database refuses them",
+        "Rejects malformed patterns",
         arguments: [
             "(", ")", "[a", "*", "a**", "^*", "a{2", "a{3,2}", "a{256}", "a|*", "[b-a]", "[a-c-e]", "+a", "a\\",
         ])
@@ -204,7 +204,7 @@ struct FilterMatcherTests {
     }
 
     @Test(
-        "All patterns of a filter together have so many steps, written out, and count with what they take",
+        "Limits the total size of a filter's expanded patterns and counts patterns and values in its weight",
         arguments: ["s", "l", "o.a", "zz"])
     func writtenOut(field: String) throws {
         func filter(_ count: Int) -> String {
@@ -220,7 +220,7 @@ struct FilterMatcherTests {
     }
 
     @Test(
-        "A comparison of long texts costs",
+        "Comparing long strings consumes the match budget",
         arguments: [
             (#"{"s":{"$gt":"T"}}"#, #"{"s":"T"}"#), (#"{"l":{"$gt":"T"}}"#, #"{"l":["T"]}"#),
             (#"{"s":{"$all":[{"$regex":"^\\QT\\E"}]}}"#, #"{"s":"T"}"#),
@@ -243,7 +243,7 @@ struct FilterMatcherTests {
         #expect(budget.left <= 900)
     }
 
-    @Test("A polygon costs its corners for each condition on it, whatever that asks")
+    @Test("Each condition on a polygon costs as much as its corners, even $exists")
     func corners() throws {
         let conditions = Array(repeating: #"{"area":{"$exists":true}}"#, count: 100).joined(separator: ",")
         let matcher = try matcher(#"{"$and":[\#(conditions)]}"#)
@@ -261,7 +261,7 @@ struct FilterMatcherTests {
         #expect(refusal == .tooMuchWork)
     }
 
-    @Test("A pattern that others backtrack on for ages is linear, and work without measure is refused")
+    @Test("Matches patterns without backtracking and rejects excessive work")
     func bounds() throws {
         let text = String(repeating: "a", count: 10_000) + "b"
         #expect(try !matches(#"{"s":{"$regex":"^(a+)+$"}}"#, #"{"s":"\#(text)"}"#))

@@ -22,12 +22,12 @@ func refusal(_ text: String, isMaster: Bool = false, limits: FilterParser.Limits
 
 private func field(_ key: String, _ constraint: Constraint) -> Filter { .field(FieldPath(key), constraint) }
 
-@Suite("A where becomes a filter")
+@Suite("Parsing queries")
 struct FilterParserTests {
     private static let pointer: JSONValue = ["__type": "Pointer", "className": "Band", "objectId": "b1"]
 
     @Test(
-        "Every operator has its constraint",
+        "Parses each operator into its constraint",
         arguments: [
             (#"{"f":5}"#, Constraint.equal(5)),
             (#"{"f":null}"#, .equal(.null)),
@@ -57,7 +57,7 @@ struct FilterParserTests {
         #expect(try filter(text) == field("f", constraint))
     }
 
-    @Test("Geographic operators take Parse's points, and distances in radians, miles and kilometres")
+    @Test("Parses geo operators, with distances in radians, miles and kilometers")
     func geography() throws {
         let point = #"{"__type":"GeoPoint","latitude":10,"longitude":20}"#
         let place = GeoPoint(latitude: 10, longitude: 20)
@@ -95,7 +95,7 @@ struct FilterParserTests {
             try filter(#"{"f":{"$geoIntersects":{"$point":\#(point)}}}"#) == field("f", .polygonContains(place)))
     }
 
-    @Test("Several keys and several operators of one key all have to hold")
+    @Test("Requires all keys and all operators of a key to match")
     func conjunction() throws {
         #expect(
             try filter(#"{"a":1,"b":{"$gt":2,"$lt":5}}"#)
@@ -105,7 +105,7 @@ struct FilterParserTests {
             try filter(#"{"a":{"x":1,"$ne":2}}"#) == .all([field("a", .equal(["x": 1])), field("a", .notEqual(2))]))
     }
 
-    @Test("Groups nest, and an empty clause in $or matches everything")
+    @Test("Parses nested groups, in which empty clauses match everything")
     func groups() throws {
         #expect(try filter(#"{"$or":[{"a":1},{}]}"#) == .any([field("a", .equal(1)), .everything]))
         #expect(
@@ -114,7 +114,7 @@ struct FilterParserTests {
         #expect(try filter(#"{"$or":[]}"#) == .everything)
     }
 
-    @Test("Queries inside queries carry class, condition, key and redirect")
+    @Test("Parses subqueries with class, condition, key and redirect, and $relatedTo")
     func subqueries() throws {
         guard
             case .field(let path, .inQuery(let query)) = try filter(
@@ -143,7 +143,7 @@ struct FilterParserTests {
                 == .related(owner: Pointer(className: "Band", objectId: "b1"), key: "fans"))
     }
 
-    @Test("Full-text search has its defaults")
+    @Test("Applies the defaults of full-text search")
     func textSearch() throws {
         #expect(
             try filter(#"{"f":{"$text":{"$search":{"$term":"x"}}}}"#)
@@ -152,7 +152,7 @@ struct FilterParserTests {
                     .text(TextSearch(term: "x", language: nil, isCaseSensitive: false, isDiacriticSensitive: true))))
     }
 
-    @Test("Relative times count from now, in every unit")
+    @Test("Parses relative times in every unit")
     func relativeTimes() throws {
         let times: [String: Int64] = [
             "now": 0, "in 1 second": 1, "in 2 secs": 2, "3 minutes ago": -180, "in 1 min": 60,
@@ -168,7 +168,7 @@ struct FilterParserTests {
         }
     }
 
-    @Test("The master key may ask for hidden columns, others not")
+    @Test("Allows internal fields only with the master key")
     func masterKeys() throws {
         for key in ["_rperm", "_email_verify_token", "_perishable_token", "_failed_login_count", "_id"] {
             #expect(try refusal(#"{"\#(key)":1}"#, isMaster: true) == nil)

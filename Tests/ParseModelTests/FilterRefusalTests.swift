@@ -2,10 +2,10 @@ import JSON
 import ParseModel
 import Testing
 
-@Suite("A where that is wrong is refused with Parse's number and words")
+@Suite("Rejecting invalid queries")
 struct FilterRefusalTests {
     @Test(
-        "Each mistake has its error",
+        "Rejects each mistake with Parse's code and message",
         arguments: [
             (#"{"ACL":1}"#, "102 Cannot query on ACL."),
             (#"{"$or":1}"#, "102 Bad $or format - use an array value."),
@@ -125,7 +125,7 @@ struct FilterRefusalTests {
         #expect(try refusal(text) == expected)
     }
 
-    @Test("Places that are not on earth are refused in queries")
+    @Test("Rejects coordinates out of bounds")
     func bounds() throws {
         for text in [
             #"{"f":{"$geoWithin":{"$polygon":[[0,91],[0,0],[1,1]]}}}"#,
@@ -138,7 +138,7 @@ struct FilterRefusalTests {
     }
 
     @Test(
-        "Keys that no field can have are refused with 105",
+        "Rejects invalid keys with 105",
         arguments: [
             "_hashed_password", "_x", "1a", "a-b", "a b", "a\\\"b", "a'b", "a;b", "a$b", "é", "", ".a", "a..b", "a.",
             "$where", "$expr", "$comment", "a::int", "--", "a\\\\b", "a\\u0000b",
@@ -147,7 +147,7 @@ struct FilterRefusalTests {
         #expect(try refusal(#"{"\#(key)":1}"#)?.hasPrefix("105 Invalid key name: ") == true)
     }
 
-    @Test("Keys are checked inside groups and inner queries too")
+    @Test("Rejects invalid keys within groups and subqueries")
     func nestedKeys() throws {
         #expect(try refusal(#"{"$or":[{"$and":[{"a'b":1}]}]}"#) == "105 Invalid key name: a'b")
         #expect(
@@ -155,14 +155,14 @@ struct FilterRefusalTests {
         #expect(try refusal(#"{"$or":[{"ACL":1}]}"#) == "102 Cannot query on ACL.")
     }
 
-    @Test("Related objects cannot be asked for inside $nor")
+    @Test("Rejects $relatedTo within $nor")
     func relatedInsideNor() throws {
         let related = #"{"$relatedTo":{"object":{"__type":"Pointer","className":"A","objectId":"b"},"key":"k"}}"#
         #expect(try refusal(#"{"$nor":[\#(related)]}"#) != nil)
         #expect(try refusal(#"{"$or":[\#(related)]}"#) == nil)
     }
 
-    @Test("Groups deeper than the limit are refused, for the master key not")
+    @Test("Limits the nesting of groups, and less strictly for the master key")
     func conditionDepth() throws {
         var limits = FilterParser.Limits()
         limits.conditionDepth = 3
@@ -178,7 +178,7 @@ struct FilterRefusalTests {
         #expect(try refusal(nested(101), isMaster: true)?.hasPrefix("102 ") == true)
     }
 
-    @Test("Inner queries deeper than the limit are refused, and their size is cut")
+    @Test("Limits the nesting and the results of subqueries")
     func subqueryLimits() throws {
         var limits = FilterParser.Limits()
         limits.subqueryDepth = 2
@@ -197,7 +197,7 @@ struct FilterRefusalTests {
         #expect(query.limit == 50)
     }
 
-    @Test("Regular expressions can be switched off for everybody but the master key")
+    @Test("Rejects $regex if it is disabled, except with the master key")
     func regexOff() throws {
         var limits = FilterParser.Limits()
         limits.allowsRegex = false
@@ -205,7 +205,7 @@ struct FilterRefusalTests {
         #expect(try refusal(#"{"f":{"$regex":"a"}}"#, isMaster: true, limits: limits) == nil)
     }
 
-    @Test("Older lines answer an unknown operator with 107")
+    @Test("Uses 107 for unknown operators if configured for older versions")
     func olderLines() throws {
         let object = try #require(try JSONValue(parsing: #"{"f":{"$foo":1}}"#).objectValue)
         #expect(throws: ParseError.self) {

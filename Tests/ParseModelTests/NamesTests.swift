@@ -8,7 +8,7 @@ struct NamesTests {
         "", "1a", "_a", "a-b", "a b", "a.b", "a\"b", "a'b", "a;b", "a\\b", "a$", "é", "a\0", "a:b", "--", "a\n",
     ]
 
-    @Test("Classes have identifiers or system names, and nothing else")
+    @Test("Class names are identifiers or known system names")
     func classes() {
         for name in [
             "A", "GameScore", "a_b_1", "_User", "_Role", "_Session", "_Installation", "_Product", "_Join:users:_Role",
@@ -22,7 +22,7 @@ struct NamesTests {
         }
     }
 
-    @Test("Fields have identifiers, and className belongs to hooks alone")
+    @Test("Field names are identifiers, and className is allowed only in _Hooks")
     func fields() {
         for name in ["a", "Z9", "camelCase", "snake_case", String(repeating: "a", count: 200)] {
             #expect(Names.isFieldName(name, in: "A"), "\(name)")
@@ -31,7 +31,7 @@ struct NamesTests {
         #expect(Names.isFieldName("className", in: "_Hooks"))
     }
 
-    @Test("Keys of a query may have dots")
+    @Test("Query keys are identifiers, optionally joined by dots")
     func queryKeys() {
         for name in ["a", "a.b.c", "arr.0.x"] { #expect(Names.isQueryKey(name), "\(name)") }
         for name in ["", ".a", "_a", "a-b", "a.\"b", "$a", "a.$b", "a b"] {
@@ -39,7 +39,7 @@ struct NamesTests {
         }
     }
 
-    @Test("A path is its root and its steps")
+    @Test("Splits a path into its root and its steps")
     func paths() {
         #expect(FieldPath("a").steps == [])
         #expect(FieldPath("a.0.b").root == "a")
@@ -48,7 +48,7 @@ struct NamesTests {
         for text in ["a", "a.b", "a..b", "."] { #expect(FieldPath(text).text == text) }
     }
 
-    @Test("An order is a list of names, with a minus for descending")
+    @Test("Parses sort orders from lists of names, with a minus for descending")
     func orders() {
         #expect(
             SortKey.list("a, -b.c,,+d") == [
@@ -61,7 +61,7 @@ struct NamesTests {
         #expect(SortKey.list(5) == [])
     }
 
-    @Test("Counts are numbers or numeric texts")
+    @Test("Reads integer parameters from numbers, Booleans and numeric strings")
     func integers() {
         #expect(JSONValue.number(10).parameterInteger == 10)
         #expect(JSONValue.number(-1.5).parameterInteger == -1)
@@ -72,7 +72,7 @@ struct NamesTests {
         #expect(JSONValue.number(1e300).parameterInteger == nil)
     }
 
-    @Test("A field keeps its options in the schema's form")
+    @Test("Fields round-trip through the schema's JSON with their options")
     func fieldForms() {
         let field = Field(.pointer("_User"), required: true, defaultValue: "x")
         #expect(field.json == ["type": "Pointer", "targetClass": "_User", "required": true, "defaultValue": "x"])
@@ -81,7 +81,7 @@ struct NamesTests {
         #expect(Field(.number).json == ["type": "Number"])
     }
 
-    @Test("System classes have their default columns")
+    @Test("Classes have their default fields")
     func defaults() {
         #expect(Array(ClassSchema(name: "A").fields.keys) == ["objectId", "createdAt", "updatedAt", "ACL"])
         #expect(ClassSchema(name: "_User").type(of: "authData") == .object)
@@ -91,13 +91,13 @@ struct NamesTests {
         #expect(!SystemClass.isDefaultField("username", of: "A"))
     }
 
-    @Test("JavaScript's notion of truth")
+    @Test("Follows JavaScript's truthiness")
     func truth() {
         for value in [JSONValue.bool(true), 1, -1, "x", [], [:]] { #expect(value.isTruthy) }
         for value in [JSONValue.null, false, 0, "", .number(.nan)] { #expect(!value.isTruthy) }
     }
 
-    @Test("Pointers to one id in many classes have different hashes")
+    @Test("Pointers with the same id in different classes have different hashes")
     func pointers() {
         let all = (100_000..<100_100).map { Pointer(className: "C\($0)", objectId: "a") }
         #expect(Set(all.map(\.hashValue)).count == 100)

@@ -4,7 +4,7 @@ import Testing
 
 /// Nested values addressed by dotted keys.
 @Suite struct NestedValueTests {
-    @Test("A value is put at its place, in objects and in lists, which are made and filled where they end before")
+    @Test("Sets a value at a path, creating objects and padding lists as needed")
     func setting() {
         let cases: [(JSONValue, [String], JSONValue)] = [
             ([:], ["a", "b"], ["a": ["b": 7]]), (["a": 1], ["a", "b"], ["a": ["b": 7]]),
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("What is taken out of an object is gone, and out of a list null; what is not there changes nothing")
+    @Test("Removes members, replaces list elements with null and ignores missing paths")
     func removing() {
         let cases: [(JSONValue, [String], JSONValue)] = [
             (["a": 1, "b": 2], ["a"], ["b": 2]), (["x", "y"], ["0"], [.null, "y"]), (["x"], ["7"], ["x"]),

@@ -4,7 +4,7 @@ import Testing
 @Suite("Dates")
 struct ParseDateTests {
     @Test(
-        "Texts and milliseconds mean the same",
+        "Converts between ISO dates and milliseconds",
         arguments: [
             ("1970-01-01T00:00:00.000Z", Int64(0)),
             ("1970-01-01T00:00:00.001Z", 1),
@@ -28,7 +28,7 @@ struct ParseDateTests {
     }
 
     @Test(
-        "Any precision and any zone is read",
+        "Reads any precision and time zone",
         arguments: [
             ("2020-05-06", "2020-05-06T00:00:00.000Z"),
             ("2020-05-06T07:08Z", "2020-05-06T07:08:00.000Z"),
@@ -52,7 +52,7 @@ struct ParseDateTests {
     }
 
     @Test(
-        "What is no date is refused",
+        "Rejects malformed and nonexistent dates",
         arguments: [
             "", "2020", "2020-05", "2020-13-01", "2020-00-01", "2020-01-00", "2020-01-32", "2021-02-29", "1900-02-29",
             "2020-04-31", "2020-05-06T", "2020-05-06T25:00:00Z", "2020-05-06T24:00:01Z", "2020-05-06T07",
@@ -67,7 +67,7 @@ struct ParseDateTests {
         #expect(ParseDate(iso: text) == nil)
     }
 
-    @Test("Years are leap by the Gregorian rule")
+    @Test("Follows the Gregorian leap-year rule")
     func leapYears() {
         for (year, isLeap) in [
             "1600": true, "1700": false, "1900": false, "2000": true, "2023": false, "2024": true, "2100": false,
@@ -76,7 +76,7 @@ struct ParseDateTests {
         }
     }
 
-    @Test("Random times of all centuries survive writing and reading")
+    @Test("Random dates round-trip through their text")
     func roundTrips() {
         for _ in 0..<20_000 {
             let date = ParseDate(milliseconds: Int64.random(in: -8_640_000_000_000_000...8_640_000_000_000_000))
@@ -84,7 +84,7 @@ struct ParseDateTests {
         }
     }
 
-    @Test("Every day of four centuries follows the one before it")
+    @Test("The text of each day sorts after the day before, for four centuries")
     func days() {
         var previous = ParseDate(milliseconds: -11_676_096_000_000).iso
         for day in -135_139..<(-135_139 + 146_097) {
@@ -95,12 +95,12 @@ struct ParseDateTests {
         }
     }
 
-    @Test("Dates beyond all calendars have a text, too", arguments: [Int64.min, .min + 1, .max])
+    @Test("Formats even the earliest and latest representable dates", arguments: [Int64.min, .min + 1, .max])
     func ends(milliseconds: Int64) {
         #expect(ParseDate(milliseconds: milliseconds).iso.hasSuffix("Z"))
     }
 
-    @Test("Dates are ordered by time, and travel as objects")
+    @Test("Dates are ordered by time and encoded as Date objects")
     func order() {
         #expect(ParseDate(milliseconds: -5) < ParseDate(milliseconds: 3))
         #expect(ParseDate(milliseconds: 0).json == ["__type": "Date", "iso": "1970-01-01T00:00:00.000Z"])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("ACLs and class-level permissions")
 struct PermissionTests {
-    @Test("An ACL is two lists of principals, and only true flags count")
+    @Test("Reads an ACL into readers and writers, and only true grants access")
     func lists() throws {
         let acl = try ACL(json: [
             "*": ["read": true], "u1": ["read": true, "write": true], "role:Admins": ["write": true],
@@ -16,7 +16,7 @@ struct PermissionTests {
             acl.json == ["*": ["read": true], "u1": ["read": true, "write": true], "role:Admins": ["write": true]])
     }
 
-    @Test("An ACL survives being written and read again, the empty one too")
+    @Test("ACLs round-trip through JSON, including an empty one")
     func roundTrip() throws {
         for acl in [ACL(), ACL(readers: ["*"], writers: ["a", "b"]), ACL(readers: ["b", "a"], writers: [])] {
             let again = try ACL(json: acl.json)
@@ -25,7 +25,7 @@ struct PermissionTests {
         }
     }
 
-    @Test("An ACL for a user that was never saved is refused with 123")
+    @Test("Rejects an ACL for an unsaved user with 123")
     func unresolved() {
         do {
             _ = try ACL(json: ["*unresolved": ["read": true]])
@@ -36,7 +36,7 @@ struct PermissionTests {
         }
     }
 
-    @Test("Permissions that were never set let everybody do everything")
+    @Test("A class without permissions allows every operation to everyone")
     func open() {
         for operation in ClassOperation.allCases {
             #expect(ClassLevelPermissions.open.admits(["*"], to: operation))
@@ -44,7 +44,7 @@ struct PermissionTests {
         }
     }
 
-    @Test("An operation that permissions leave out is closed")
+    @Test("Denies operations that the permissions omit")
     func closed() {
         let permissions = ClassLevelPermissions(json: ["find": ["*": true]])
         #expect(permissions.admits(["*"], to: .find))
@@ -53,7 +53,7 @@ struct PermissionTests {
         }
     }
 
-    @Test("Users and roles are let in by name, and flags that are not true let nobody in")
+    @Test("Allows only users and roles listed as true")
     func principals() {
         let permissions = ClassLevelPermissions(json: [
             "get": ["u1": true, "role:Admins": true, "u2": false]
@@ -65,7 +65,7 @@ struct PermissionTests {
         #expect(!permissions.admits([], to: .get))
     }
 
-    @Test("Authentication, pointer fields, user fields and protected fields are read")
+    @Test("Reads requiresAuthentication, pointer, user and protected fields, and the default ACL")
     func details() {
         let permissions = ClassLevelPermissions(json: [
             "find": ["requiresAuthentication": true, "pointerFields": ["owner"]],
@@ -84,7 +84,7 @@ struct PermissionTests {
         #expect(permissions.defaultACL == ["*": ["read": true]])
     }
 
-    @Test("Permissions are kept as they were given")
+    @Test("Preserves permissions as given, including unknown keys")
     func source() {
         let json: JSONObject = ["find": ["*": true], "unknown": 5, "protectedFields": [:]]
         #expect(ClassLevelPermissions(json: json).source == json)

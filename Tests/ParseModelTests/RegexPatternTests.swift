@@ -1,10 +1,10 @@
 import ParseModel
 import Testing
 
-@Suite("Regular expressions of the SDKs become PostgreSQL's")
+@Suite("Translating regular expressions to PostgreSQL")
 struct RegexPatternTests {
     @Test(
-        "Options become embedded flags",
+        "Translates options to embedded flags",
         arguments: [
             ("", "(?p)a"), ("i", "(?pi)a"), ("s", "(?s)a"), ("m", "(?n)a"), ("ms", "(?w)a"), ("ims", "(?wi)a"),
             ("u", "(?p)a"),
@@ -14,7 +14,7 @@ struct RegexPatternTests {
     }
 
     @Test(
-        "Each piece of syntax has its counterpart",
+        "Translates each construct to its PostgreSQL equivalent",
         arguments: [
             (#"abc"#, #"abc"#),
             (#"^a.b*c+d?$"#, #"^a.b*c+d?$"#),
@@ -48,7 +48,7 @@ struct RegexPatternTests {
         #expect(try RegexPattern.postgres(pattern, options: "") == "(?p)" + expected)
     }
 
-    @Test("Free spacing leaves blanks and comments out, but not in sets and quotes")
+    @Test("Free spacing drops blanks and comments, except in brackets and quotes")
     func freeSpacing() throws {
         #expect(try RegexPattern.postgres("a b # comment\n c", options: "x") == "(?p)abc")
         #expect(try RegexPattern.postgres("[ #]", options: "x") == "(?p)[ #]")
@@ -56,14 +56,14 @@ struct RegexPatternTests {
         #expect(try RegexPattern.postgres("a b", options: "") == "(?p)a b")
     }
 
-    @Test("Flags at the start of a pattern count as options")
+    @Test("Treats flags at the start of a pattern as options")
     func inlineFlags() throws {
         #expect(try RegexPattern.postgres("(?i)a", options: "") == "(?pi)a")
         #expect(try RegexPattern.postgres("(?is)a", options: "m") == "(?wi)a")
     }
 
     @Test(
-        "What PostgreSQL cannot say is refused with 102",
+        "Rejects malformed and untranslatable patterns with 102",
         arguments: [
             #"\"#, #"\p{L}"#, #"\cA"#, #"(?>a)"#, #"(?#x)"#, #"(?<name"#, #"[]"#, #"\k<a>"#, #"\u12"#, #"\xZZ"#,
             #"\u0000"#,
@@ -78,7 +78,7 @@ struct RegexPatternTests {
     }
 
     @Test(
-        "A pattern that may not refer back does not, however the reference is written",
+        "Rejects back-references if they aren't allowed, in any notation",
         arguments: [
             #"(a)\1"#, #"(a)[\1]"#, #"\Q\E(a)\9"#, "(a)\\1\u{301}", #"(a)\\\1"#, #"(?x)(a) \1 # b"#, #"\E(a)\2"#,
         ])
@@ -90,7 +90,7 @@ struct RegexPatternTests {
     }
 
     @Test(
-        "What only looks like a reference back is taken",
+        "Accepts escapes that only look like back-references",
         arguments: [#"\Q(a)\1\E"#, #"(a)\\1"#, #"(a)\0"#, #"(a)\x31"#])
     func noBackReferences(pattern: String) throws {
         #expect(throws: Never.self) {
@@ -98,7 +98,7 @@ struct RegexPatternTests {
         }
     }
 
-    @Test("Only a pattern that says nothing but \"starts with\" has a literal prefix")
+    @Test("Only a pure \"starts with\" pattern has a literal prefix")
     func prefixes() {
         #expect(RegexPattern.literalPrefix(#"^\Qabc\E"#) == "abc")
         #expect(RegexPattern.literalPrefix(#"^\Qa.*\E"#) == "a.*")
