@@ -19,7 +19,7 @@ import Testing
         try await CallerPresence.$current.withValue(presence) { try await body() }
     }
 
-    @Test("One sender has three quarters of the places; one more of its calls waits or is refused, others are let in")
+    @Test("Limits a sender to three quarters of the slots and admits others")
     func share() async throws {
         let gate = CallGate(capacity: 4, maxWaiting: 0)
         try await Self.by("192.0.2.1") {
@@ -35,7 +35,7 @@ import Testing
         #expect(gate.used == 0)
     }
 
-    @Test("However many senders wait for their own calls to end, the next one's call is let in at once")
+    @Test("Admits a new sender even if many others wait for slots")
     func room() async throws {
         let gate = CallGate(capacity: 256)
         let calls = (0..<640).map { number in
@@ -52,7 +52,7 @@ import Testing
         #expect(gate.used == 0)
     }
 
-    @Test("A call within a call has a place of its own depth; one that only says so waits as the others")
+    @Test("Nested calls have separate slots for each depth, but a claimed depth alone doesn't count")
     func nested() async throws {
         let gate = CallGate(capacity: 1, maxWaiting: 0)
         try await gate.run(Self.call()) {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("What a call carries is measured about as it is written")
+    @Test("Measures a call's parameters at about their serialized size")
     func size() {
         var call = Self.call()
         let empty = call.measured()

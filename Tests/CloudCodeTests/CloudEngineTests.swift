@@ -8,7 +8,7 @@ import Testing
 @Suite struct CloudEngineTests {
     private static let target = CloudTarget.function("f")
 
-    @Test("Of hosts that offer the same, webhooks come before Swift code, and that before cloud/main.js")
+    @Test("Prefers webhooks to Swift code, and Swift code to cloud/main.js")
     func precedence() async throws {
         let hosts = CloudHostKind.allCases.map { kind in
             PlainHost([CloudRegistration(Self.target)], kind: kind) { _ in CloudResult(value: .string(kind.name)) }
@@ -28,7 +28,7 @@ import Testing
         #expect(engine.functionNames.isEmpty)
     }
 
-    @Test("Names are told apart by their bytes")
+    @Test("Compares function names by their bytes")
     func names() async throws {
         let host = PlainHost([CloudRegistration(.function("caf\u{E9}"))]) { _ in CloudResult(value: 1) }
         let engine = try await CloudEngine.with(host)
@@ -36,7 +36,7 @@ import Testing
         #expect(!engine.offers(.function("cafe\u{301}")))
     }
 
-    @Test("A call that takes too long is given up, whether or not its code heeds that", arguments: [true, false])
+    @Test("Times out a slow call, whether or not its code handles cancellation", arguments: [true, false])
     func timeLimit(heeds: Bool) async throws {
         let host = PlainHost([CloudRegistration(Self.target)], limit: .milliseconds(50)) { _ in
             if heeds {
@@ -59,7 +59,7 @@ import Testing
         #expect(ContinuousClock.now - start < .seconds(15))
     }
 
-    @Test("The seventeenth call in a row of calls in one another is refused")
+    @Test("Rejects calls nested more than 16 deep")
     func depth() async throws {
         let host = PlainHost([CloudRegistration(Self.target)]) { CloudResult(value: .number(Double($0.depth))) }
         let engine = try await CloudEngine.with(host)
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "A failure without a number gets that of what was called, and a text where it has none",
+        "A failure without a code or message gets the defaults of its target",
         arguments: [
             (CloudTarget.function("f"), "no", 141, "no"), (.function("f"), nil, 141, "Script failed."),
             (.trigger(.beforeSave, "Song"), "", 141, "Script failed. Unknown error."),
@@ -90,7 +90,7 @@ import Testing
         await #expect(throws: ParseError(code, expected)) { try await engine.call(sent) }
     }
 
-    @Test("Whether there are triggers at all is known without asking for one")
+    @Test("isActive and hasFindTriggers reflect the registered triggers")
     func isActive() async throws {
         let host = PlainHost([CloudRegistration(Self.target)]) { _ in CloudResult() }
         let engine = try await CloudEngine.with(host)

@@ -35,73 +35,73 @@ import Testing
     /// A validator, parameters, the caller, and the error text, or nil if the call is allowed.
     private static let cases:
         [(name: String, validator: JSONObject, params: JSONObject, CloudCaller, refusal: String?)] = [
-            ("nobody", ["requireUser": true], [:], CloudCaller(), "Validation failed. Please login to continue."),
-            ("a user", ["requireUser": true], [:], user, nil),
-            ("the master", ["requireUser": true], [:], master, nil),
+            ("anonymous", ["requireUser": true], [:], CloudCaller(), "Validation failed. Please login to continue."),
+            ("user", ["requireUser": true], [:], user, nil),
+            ("master key", ["requireUser": true], [:], master, nil),
             (
-                "the master, who is checked", ["validateMasterKey": true, "fields": ["foo"]], [:], master,
+                "master key with validateMasterKey", ["validateMasterKey": true, "fields": ["foo"]], [:], master,
                 "Validation failed. Please specify data for foo."
             ),
             (
-                "no master", ["requireMaster": true], [:], user,
+                "master key required", ["requireMaster": true], [:], user,
                 "Validation failed. Master key is required to complete this request."
             ),
-            ("one role", ["requireAnyUserRoles": ["A", "C"]], [:], user, nil),
+            ("one of the roles", ["requireAnyUserRoles": ["A", "C"]], [:], user, nil),
             (
-                "no role", ["requireAnyUserRoles": ["C"]], [:], user,
+                "none of the roles", ["requireAnyUserRoles": ["C"]], [:], user,
                 "Validation failed. User does not match the required roles."
             ),
             (
-                "no user with a role", ["requireAnyUserRoles": ["C"]], [:], CloudCaller(),
+                "role, anonymous", ["requireAnyUserRoles": ["C"]], [:], CloudCaller(),
                 "Validation failed. Please login to continue."
             ),
             ("all roles", ["requireAllUserRoles": ["A", "B"]], [:], user, nil),
             (
-                "not all roles", ["requireAllUserRoles": ["A", "C"]], [:], user,
+                "not all of the roles", ["requireAllUserRoles": ["A", "C"]], [:], user,
                 "Validation failed. User does not match all the required roles."
             ),
-            ("a field of the user", ["requireUserKeys": ["phone"]], [:], user, nil),
+            ("user field", ["requireUserKeys": ["phone"]], [:], user, nil),
             (
-                "a missing field of the user", ["requireUserKeys": ["mail"]], [:], user,
+                "missing user field", ["requireUserKeys": ["mail"]], [:], user,
                 "Validation failed. Please set data for mail on your account."
             ),
             (
-                "a field of nobody", ["requireUserKeys": ["mail"]], [:], CloudCaller(),
+                "user field, anonymous", ["requireUserKeys": ["mail"]], [:], CloudCaller(),
                 "Please login to make this request."
             ),
             (
-                "options of nobody", ["requireUserKeys": ["color": ["options": ["red"]]]], [:], CloudCaller(),
+                "user option, anonymous", ["requireUserKeys": ["color": ["options": ["red"]]]], [:], CloudCaller(),
                 "Validation failed. Please login to continue."
             ),
-            ("an option of the user", ["requireUserKeys": ["color": ["options": ["red"]]]], [:], user, nil),
+            ("allowed user option", ["requireUserKeys": ["color": ["options": ["red"]]]], [:], user, nil),
             (
-                "no option of the user", ["requireUserKeys": ["color": ["options": "blue", "error": "Blue only."]]],
+                "wrong user option", ["requireUserKeys": ["color": ["options": "blue", "error": "Blue only."]]],
                 [:], user,
                 "Blue only."
             ),
-            ("a null", ["fields": ["a"]], ["a": .null], user, "Validation failed. Please specify data for a."),
-            ("another field", ["fields": ["a": "b"]], ["a": 1], user, "Validation failed. Please specify data for b."),
-            ("a type", ["fields": ["n": ["type": "Number"]]], ["n": 1], user, nil),
+            ("null", ["fields": ["a"]], ["a": .null], user, "Validation failed. Please specify data for a."),
+            ("missing field", ["fields": ["a": "b"]], ["a": 1], user, "Validation failed. Please specify data for b."),
+            ("right type", ["fields": ["n": ["type": "Number"]]], ["n": 1], user, nil),
             (
-                "another type", ["fields": ["n": ["type": "Number"]]], ["n": "1"], user,
+                "wrong type", ["fields": ["n": ["type": "Number"]]], ["n": "1"], user,
                 "Validation failed. Invalid type for n. Expected: number"
             ),
-            ("a missing value of a type", ["fields": ["n": ["type": "Number"]]], [:], user, nil),
-            ("a list", ["fields": ["l": ["type": "Array"]]], ["l": []], user, nil),
+            ("missing field with a type", ["fields": ["n": ["type": "Number"]]], [:], user, nil),
+            ("array", ["fields": ["l": ["type": "Array"]]], ["l": []], user, nil),
             (
-                "a date", ["fields": ["d": ["type": "Date"]]],
+                "date", ["fields": ["d": ["type": "Date"]]],
                 ["d": ["__type": "Date", "iso": "2016-05-22T09:00:00.000Z"]], user, nil
             ),
-            ("an option", ["fields": ["o": ["options": ["a", "b"]]]], ["o": "a"], user, nil),
+            ("allowed option", ["fields": ["o": ["options": ["a", "b"]]]], ["o": "a"], user, nil),
             (
-                "no option", ["fields": ["o": ["options": ["a", "b"]]]], ["o": "c"], user,
+                "wrong option", ["fields": ["o": ["options": ["a", "b"]]]], ["o": "c"], user,
                 "Validation failed. Invalid option for o. Expected: a, b"
             ),
-            ("an option that is missing", ["fields": ["o": ["options": ["a", "b"]]]], [:], user, nil),
+            ("missing field with options", ["fields": ["o": ["options": ["a", "b"]]]], [:], user, nil),
             ("what the host says", ["asksHost": true], ["host": "refuses"], user, "The host refuses."),
         ]
 
-    @Test("A validator refuses with its text, or lets through")
+    @Test("Allows a call or rejects it with the validator's error")
     func refusals() async throws {
         for (name, validator, params, caller, refusal) in Self.cases {
             do {
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("A user who is saved for the first time counts as the caller, and one who logs in or is deleted doesn't")
+    @Test("A new user counts as the caller of save triggers, but not of log-in and delete triggers")
     func newUsers() async throws {
         let validator = try CloudValidator(json: ["requireUser": true])
         for (event, isLetThrough) in [
@@ -133,14 +133,14 @@ import Testing
         }
     }
 
-    @Test("A default stands in for what is missing")
+    @Test("Fills in defaults for missing parameters")
     func defaults() async throws {
         let validator: JSONObject = ["fields": ["a": ["default": 5, "required": true], "b": ["default": 6]]]
         #expect(try await call(validator, ["b": 1]) == ["b": 1, "a": 5])
     }
 
     @Test(
-        "What is no validator is refused when it is declared",
+        "Rejects invalid validators when they are declared",
         arguments: [
             (["nosuch": true], "nosuch is not a supported parameter for Cloud Function validations."),
             (

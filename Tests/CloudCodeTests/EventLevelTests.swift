@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// The option `logLevels`.
-@Suite("Levels of events of cloud code")
+@Suite("Log levels of cloud-code events")
 struct EventLevelTests {
     typealias Level = Configuration.EventLevels.Level
 
@@ -56,7 +56,7 @@ struct EventLevelTests {
             (\.cloudFunctionError, .function("hello"), true, "cloud function failed code=141"),
         ]
 
-    @Test("Each event has the level that is set, and none with silent", arguments: Level.allCases)
+    @Test("Logs each event at its level without private data, and nothing if silent", arguments: Level.allCases)
     func levels(level: Level) async throws {
         for (path, target, fails, text) in Self.events {
             var levels = Configuration.EventLevels()
@@ -71,7 +71,7 @@ struct EventLevelTests {
         }
     }
 
-    @Test("Without the option successes are info, failures errors; one after a save has a line of its own elsewhere")
+    @Test("Logs successes as info and failures as errors by default, except failed afterSave triggers")
     func defaults() async throws {
         for (_, target, fails, _) in Self.events {
             let lines = try await Self.lines(Configuration.EventLevels(), target, fails: fails)

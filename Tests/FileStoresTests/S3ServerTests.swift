@@ -120,9 +120,7 @@ struct S3ServerTests {
         }
     }
 
-    @Test(
-        "Uploads that exceed the transfer memory wait and all succeed",
-        .enabled(if: BucketServer.isInstalled))
+    @Test("Uploads that exceed the transfer memory wait and all succeed", .enabled(if: BucketServer.isInstalled))
     func many() async throws {
         var options = try await BucketServer.adapter()
         options["transferMemory"] = "24mb"
@@ -151,8 +149,7 @@ struct S3ServerTests {
         try await TestServer.metrics(at: port)["roost_transfer_memory_bytes"]
     }
 
-    @Test(
-        "A network that exhausts its share of the transfer memory doesn't block uploads from another")
+    @Test("A network that exhausts its share of the transfer memory doesn't block uploads from another")
     func networks() async throws {
         let behaviour = S3FaultTests.store { call, _ in call.method == "PUT" && call.has("slow") ? .silence : nil }
         let size = 9 * 1024 * 1024

@@ -111,9 +111,7 @@ struct S3SignatureTests {
         for (found, expected) in zip(found, expected) { #expect(found == expected) }
     }
 
-    @Test(
-        "A third-party store accepts the signatures of 1,000 random keys",
-        .enabled(if: BucketServer.isInstalled))
+    @Test("A third-party store accepts the signatures of 1,000 random keys", .enabled(if: BucketServer.isInstalled))
     func random() async throws {
         var random = SplitMix64(seed: 37)
         let scalars = Array(" !\"#$%&'()*+,-.0:;<=>?@A[\\]^_`z{|}~é€\u{301}𝄞/".unicodeScalars)

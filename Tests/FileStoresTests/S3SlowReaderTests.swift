@@ -12,9 +12,7 @@ struct S3SlowReaderTests {
     private static let megabyte = 1024.0 * 1024
     private static let clients = 8
 
-    @Test(
-        "A slow download uses at most 4 MB and releases memory and connections when it ends"
-    )
+    @Test("A slow download uses at most 4 MB and releases memory and connections when it ends")
     func leave() async throws {
         let roost = try #require(Checkout.program())
         let adapter = try await BucketServer.adapter(["bucketPrefix": .string("\(UUID().uuidString)/")])

@@ -3,9 +3,9 @@ import LiveQuery
 import ServerConfiguration
 import Testing
 
-@Suite("Who has the master key's rights in live queries")
+@Suite("Master key in live queries")
 struct AdmissionTests {
-    @Test("The master key counts from masterKeyIps, and not for a client whose header says that it is this machine")
+    @Test("Accepts the master key from a local client, but not from a forwarded loopback address")
     func writtenAddress() throws {
         let file: JSONObject = [
             "appId": "app", "masterKey": "master", "trustProxy": true,

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("Changes that come in order are told at once")
+    @Test("Delivers changes that arrive in order immediately")
     func inOrder() {
         var sequence = ChangeSequence()
         for number in 1...5 {
@@ -41,7 +41,7 @@ import Testing
         #expect(sequence.nextDeadline == nil)
     }
 
-    @Test("One that comes before the one it follows waits for that, for a short time")
+    @Test("Holds a change that arrives before its predecessor, for a limited time")
     func overtaking() {
         var sequence = ChangeSequence()
         _ = sequence.add(Self.change(1, 0, 1), mayBeLate: false, at: start)
@@ -56,7 +56,7 @@ import Testing
         #expect(sequence.add(Self.change(5, 4, 5), mayBeLate: true, at: start).isEmpty, "what came later is told")
     }
 
-    @Test("However many changes come for others that are missing, few wait, and each is told once")
+    @Test("Holds at most 10,000 changes and delivers each once")
     func mostHeld() {
         var sequence = ChangeSequence()
         var told = 0
@@ -69,7 +69,7 @@ import Testing
         #expect(told == 30_000 && sequence.nextDeadline == nil)
     }
 
-    @Test("Of an object of which nothing is known, a change waits for earlier ones where others may make some")
+    @Test("Holds the first change of an object if earlier ones may still arrive, then delivers in order")
     func unknown() {
         var sequence = ChangeSequence()
         #expect(sequence.add(Self.change(5, 4, 5), mayBeLate: true, at: start).isEmpty)
@@ -82,7 +82,7 @@ import Testing
         #expect(Self.short(sequence.add(Self.change(2, 1, 2), mayBeLate: true, at: start)) == ["2 before none"])
     }
 
-    @Test("What other followers knew of a class is forgotten, and changes without numbers are told as they come")
+    @Test("Forgets a class's state on request, and delivers changes without numbers immediately")
     func forgetting() {
         var sequence = ChangeSequence()
         _ = sequence.add(Self.change(5, 4, 5), mayBeLate: false, at: start)

@@ -4,7 +4,7 @@ import Testing
 @Suite struct OtherProcessesTests {
     private let start = ContinuousClock.now
 
-    @Test("A process that does not hear others takes it that they have subscribers")
+    @Test("Assumes that other processes have subscribers while it can't receive their messages")
     func deaf() {
         var others = OtherProcesses()
         #expect(others.mayListen(at: start + .seconds(3600)))
@@ -16,7 +16,7 @@ import Testing
         #expect(others.mayListen(at: start + .seconds(3600)))
     }
 
-    @Test("One that begins to hear waits for an answer, or for as long as others announce themselves by themselves")
+    @Test("Assumes subscribers until 60 seconds after it starts receiving or 10 seconds after it asks")
     func learning() {
         var others = OtherProcesses()
         others.beginHearing(at: start)
@@ -25,7 +25,7 @@ import Testing
         #expect(others.mayListen(at: start + .seconds(10)) && !others.mayListen(at: start + .seconds(11)))
     }
 
-    @Test("Who announced itself is remembered for a minute, whatever is heard meanwhile")
+    @Test("Remembers an announcement for 60 seconds, even if receiving restarts")
     func remembering() {
         var others = OtherProcesses()
         others.beginHearing(at: start)
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "Announcements of other processes are read; one's own, pieces of changes and everything else are none",
+        "Reads only announcements of other processes, and never takes them for changes",
         arguments: [
             ("here other", .here), ("who other", .who), ("here me", nil), ("who me", nil), ("here", nil), ("", nil),
             ("there other", nil), ("here other 1", nil), ("other 1 0 1 {}", nil),

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(
-        "A change comes out of its pieces as it went in, whatever stands at their borders",
+        "Splits a change into pieces below 8,000 bytes and reassembles it unchanged",
         arguments: [
             "", "short", String(repeating: "x", count: 100_000), String(repeating: "€", count: 30_000),
             String(repeating: " \u{301}\u{301}", count: 30_000), String(repeating: "👩‍👩‍👧", count: 9_000),
@@ -29,7 +29,7 @@ import Testing
         #expect(change.before?["text"] == .string(text) && change.after?["text"] == "new")
     }
 
-    @Test("Pieces of several processes do not mix, one's own are left out, and what lacks a piece is given up")
+    @Test("Keeps senders apart, ignores its own pieces and drops a change that lacks one")
     func several() throws {
         let text = String(repeating: "x", count: 20_000)
         let one = RelayedChange(Self.change(text)).pieces(sender: "one", number: 1)
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(
-        "That changes are lost is noticed by the numbers: one left out, one that is not complete, and never without a loss",
+        "Detects lost changes by gaps in a sender's numbers",
         arguments: [
             ([1, 2, 3], false), ([7, 8], false), ([1, 3], true), ([1, 1_000], true), ([3, 1], true),
         ] as [([Int], Bool)])
@@ -72,7 +72,7 @@ import Testing
         #expect(!isLostAfterReset, "after a reset nothing is known of numbers")
     }
 
-    @Test("A change that nobody wanted when it began is left out without a loss, and the next is read")
+    @Test("Skips a change that isn't wanted at its first piece, without reporting a loss")
     func unwanted() {
         let pieces = RelayedChange(Self.change(String(repeating: "x", count: 20_000))).pieces(sender: "one", number: 1)
         var received = RelayedPieces(ownSender: "me")
@@ -85,7 +85,7 @@ import Testing
         #expect(next?.change().before?["text"] == "b" && !isLoss)
     }
 
-    @Test("A process that lost changes says so by what stands in their place, which is no change itself")
+    @Test("A placeholder for lost changes reports a loss and isn't a change")
     func announcedLoss() {
         var received = RelayedPieces(ownSender: "me")
         let first = received.add(RelayedChange(Self.change("a")).pieces(sender: "one", number: 1)[0])
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(
-        "What is no piece of a change is none",
+        "Ignores malformed pieces",
         arguments: [
             "", " ", "a b c d e", "s 1 0 1", "s 1 0 1 {}", "s 1 0 1 []", "s 1 5 2 x", "s 1 -1 2 x", "s 1 0 0 x",
         ])

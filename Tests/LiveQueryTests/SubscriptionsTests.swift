@@ -11,7 +11,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("What a connection of live queries follows")
+@Suite("Subscriptions of a live-query connection")
 struct SubscriptionsTests {
     private static func server() throws -> LiveQueryServer {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -27,7 +27,7 @@ struct SubscriptionsTests {
             logger: logger)
     }
 
-    @Test("The users of sessions that no subscription has any more are not followed")
+    @Test("Stops following users whose sessions no subscription uses")
     func users() throws {
         let server = try Self.server()
         var subscriptions = Subscriptions(of: server, for: .server, into: ChangeInbox())

@@ -5,7 +5,7 @@ import Testing
 @Suite struct BcryptTests {
     /// Hashes from the tests of crypt_blowfish and OpenBSD. All bcrypt variants agree on them.
     @Test(
-        "A password has the hash that other implementations give it",
+        "Computes the same hashes as other implementations",
         arguments: [
             ("U*U", "$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW"),
             ("U*U*U", "$05$XXXXXXXXXXXXXXXXXXXXXOAcXxm9kjPGEMsLznoKqmqw7tc8WCx4a"),
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("Bytes of a password beyond the seventy-second do not count")
+    @Test("Ignores all but the first 72 bytes of a password")
     func limit() {
         let setting = "$2b$04$CCCCCCCCCCCCCCCCCCCCC."
         let long = String(repeating: "p", count: 72)
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(
-        "What cannot be hashed has no hash",
+        "Returns no hash for invalid settings",
         arguments: ["", "*0", "$2b$05$", "$2c$05$CCCCCCCCCCCCCCCCCCCCC.", "$2b$03$CCCCCCCCCCCCCCCCCCCCC."])
     func refused(setting: String) {
         #expect(Bcrypt("U*U", setting: setting).hash() == nil)

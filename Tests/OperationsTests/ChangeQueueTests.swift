@@ -15,7 +15,7 @@ import Testing
         let counts = Mutex(Counts())
     }
 
-    @Test("Turns of one object come one after the other, and those of another do not wait for them")
+    @Test("Changes to one object run one at a time and don't block other objects")
     func queue() async throws {
         let queue = ChangeQueue()
         let counter = Counter()
@@ -46,9 +46,7 @@ import Testing
         #expect(counter.counts.withLock { $0.done } == 51)
     }
 
-    @Test(
-        "Where too many wait the next one is refused, and one that is cancelled waits no longer",
-        .timeLimit(.minutes(1)))
+    @Test("Rejects changes beyond 200 waiting ones, and cancelled changes stop waiting", .timeLimit(.minutes(1)))
     func ends() async throws {
         let queue = ChangeQueue()
         let counter = Counter()

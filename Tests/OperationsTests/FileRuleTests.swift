@@ -9,7 +9,7 @@ import Rules
 import ServerConfiguration
 import Testing
 
-@Suite("Files as values")
+@Suite("File rules")
 struct FileRuleTests {
     private struct Asked: Error {}
 
@@ -35,7 +35,7 @@ struct FileRuleTests {
     private static var content: FileContent { .whole(Array("text".utf8)) }
     private static let upload = FileUpload(name: "a.txt")
 
-    @Test("Keys that may not store or delete are refused before it is found out who sent them")
+    @Test("Rejects keys without upload or delete rights before resolving the caller")
     func keysFirst() async throws {
         try await Self.run { files in
             await #expect(throws: Forbidden.self) {
@@ -53,7 +53,7 @@ struct FileRuleTests {
         }
     }
 
-    @Test("It is not found out who reads what every caller may read")
+    @Test("Opens public files without resolving the caller")
     func openFiles() async throws {
         try await Self.run(["--preserveFileName", "true"]) { files in
             let stored = try await files.store(Self.content, Self.upload, power: .master) { Self.context(.master) }
@@ -69,7 +69,7 @@ struct FileRuleTests {
         }
     }
 
-    @Test("Callers are refused by their group before the size, and the size before the name")
+    @Test("Checks the caller's rights first, then the size, then the file name")
     func order() async throws {
         try await Self.run { files in
             var upload = FileUpload(name: "<")

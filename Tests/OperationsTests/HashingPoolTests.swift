@@ -8,7 +8,7 @@ import Testing
 
 /// The threads for password hashes.
 @Suite struct HashingPoolTests {
-    @Test("What nobody waits for any more is not computed; what is too much is refused at once")
+    @Test("Skips hashes whose callers have left or cancelled, and rejects calls beyond its capacity")
     func pool() async throws {
         let (mayEnd, hasBegun) = (DispatchSemaphore(value: 0), OneTime<Void>())
         let computed = Atomic(0)

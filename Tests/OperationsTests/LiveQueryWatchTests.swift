@@ -3,7 +3,7 @@ import Operations
 import ParseModel
 import Testing
 
-@Suite("Keys that a live query watches")
+@Suite("Watched keys of live queries")
 struct LiveQueryWatchTests {
     /// A list within fifty nested objects.
     private static func nested(_ last: JSONValue) -> JSONObject {
@@ -21,7 +21,7 @@ struct LiveQueryWatchTests {
         return try query.concerns(nested(1), nested(last), &budget)
     }
 
-    @Test("say by their values whether a change is sent, at any depth")
+    @Test("A change matters only if a watched value differs, at any depth")
     func values() throws {
         let isSame = try Self.concerns(50, 1, steps: 1_000_000)
         #expect(!isSame)
@@ -29,7 +29,7 @@ struct LiveQueryWatchTests {
         #expect(try Self.concerns(50, "1", steps: 1_000_000))
     }
 
-    @Test("cost what is compared of their values")
+    @Test("Comparing watched values consumes the match budget")
     func steps() throws {
         let isSame = try Self.concerns(1, 1, steps: 2_000)
         #expect(!isSame)

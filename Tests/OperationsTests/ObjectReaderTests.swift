@@ -3,7 +3,7 @@ import Operations
 import ParseModel
 import Testing
 
-@Suite("Objects in memory, as a caller sees them")
+@Suite("Read access to objects in memory")
 struct ObjectReaderTests {
     private static func mayRead(_ object: JSONObject, roles: Int, steps: Int) throws -> Bool {
         let readers: [Name] = ["*"] + (0..<roles).map { Name("role:\($0)") } + ["kim"]
@@ -13,7 +13,7 @@ struct ObjectReaderTests {
         return try reader.mayRead(object, &budget)
     }
 
-    @Test("are visible by their ACL, to users with many roles too")
+    @Test("Grants access by ACL, also to users with many roles")
     func visible() throws {
         let object: JSONObject = ["ACL": ["role:7": ["read": true], "lou": ["read": true]]]
         #expect(try Self.mayRead(object, roles: 1_000, steps: 1_000))
@@ -21,7 +21,7 @@ struct ObjectReaderTests {
         #expect(!isVisible)
     }
 
-    @Test("cost more where many roles are looked for in their ACL")
+    @Test("Comparing many roles with an ACL consumes the match budget")
     func steps() throws {
         let object: JSONObject = ["ACL": ["lou": ["read": true]]]
         #expect(throws: FilterMatcherError.self) { try Self.mayRead(object, roles: 1_000, steps: 100) }

@@ -3,7 +3,7 @@ import Testing
 
 /// Waiting for writes that began before an observer.
 @Suite struct PendingWritesTests {
-    @Test("Without writes under way nobody waits, and none is missed")
+    @Test("Settles at once if no write is pending, and misses none")
     func none() async {
         let writes = PendingWrites()
         await writes.settle(within: .seconds(60))
@@ -13,7 +13,7 @@ import Testing
         await writes.settle(within: .seconds(60))
     }
 
-    @Test("Writes that began before are waited for, later ones are not")
+    @Test("Waits for writes that began earlier, but not for later ones")
     func waiting() async {
         let writes = PendingWrites()
         let (first, second) = (writes.begin(), writes.begin())
@@ -32,7 +32,7 @@ import Testing
         #expect(!isFirstMissed && !isSecondMissed && !isLaterMissed)
     }
 
-    @Test("A write that takes too long is missed, one that began later is not")
+    @Test("Marks a write that outlasts the wait as missed, but not later writes")
     func missing() async {
         let writes = PendingWrites()
         let slow = writes.begin()

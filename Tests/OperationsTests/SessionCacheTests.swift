@@ -3,7 +3,7 @@ import Operations
 import Rules
 import Testing
 
-@Suite("Sessions that are remembered")
+@Suite("Session cache")
 struct SessionCacheTests {
     private static func entry(_ token: String, of user: String, roles: Int = 0) -> SessionCache.Entry {
         SessionCache.Entry(
@@ -19,7 +19,7 @@ struct SessionCacheTests {
         return cache
     }
 
-    @Test("are those that were asked for last")
+    @Test("Evicts the least recently used session")
     func eviction() {
         let cache = Self.cache(3, ["a1", "b1", "c1"])
         #expect(cache.find("a1", now: 0) != nil)
@@ -27,7 +27,7 @@ struct SessionCacheTests {
         #expect(["a1", "b1", "c1", "d1"].map { cache.find($0, now: 0) != nil } == [true, false, true, true])
     }
 
-    @Test("are forgotten with their user, those that made room among them")
+    @Test("Invalidates all sessions of a user, also after evictions")
     func users() {
         let cache = Self.cache(2, ["a1", "a2", "b1"])
         cache.invalidate(user: "a")
@@ -38,7 +38,7 @@ struct SessionCacheTests {
         #expect(cache.find("b1", now: 0) == nil)
     }
 
-    @Test("take the place of others where their users have many roles, and never more than there is")
+    @Test("Sessions with many roles evict several others, and even an oversized one is cached")
     func manyRoles() {
         let cache = Self.cache(4, ["a1", "b1", "c1", "d1"])
         cache.insert(
@@ -53,7 +53,7 @@ struct SessionCacheTests {
         #expect(cache.find("f1", now: 0) != nil)
     }
 
-    @Test("count for their time, and are not kept when something was forgotten while they were looked up")
+    @Test("Expires sessions, and doesn't cache one loaded before an invalidation")
     func age() {
         let cache = Self.cache(2, ["a1"])
         #expect(cache.find("a1", now: 999) != nil)

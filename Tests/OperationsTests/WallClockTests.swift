@@ -3,7 +3,7 @@ import ParseModel
 import Synchronization
 import Testing
 
-@Suite("The clock that dates writes")
+@Suite("Write clock")
 struct WallClockTests {
     /// A system clock that the test moves.
     private final class Hand: Sendable {
@@ -15,7 +15,7 @@ struct WallClockTests {
         func move(by amount: Int64) { milliseconds.withLock { $0 += amount } }
     }
 
-    @Test("is later after a write, within the same millisecond of the system, and the same beside it")
+    @Test("Advances past each recorded write, but only once for writes with the same time")
     func rises() {
         let hand = Hand()
         let clock = hand.clock()
@@ -30,7 +30,7 @@ struct WallClockTests {
         #expect(clock.now.milliseconds == 1_100)
     }
 
-    @Test("follows a system's clock that is set back, and rises from there")
+    @Test("Follows a system clock that is set back and advances from there")
     func setBack() {
         let hand = Hand()
         let clock = hand.clock()
@@ -41,7 +41,7 @@ struct WallClockTests {
         #expect(clock.now.milliseconds == 501)
     }
 
-    @Test("is never far ahead of the system, however many writes follow each other")
+    @Test("Limits how far consecutive writes run ahead of the system clock")
     func bounded() async throws {
         let clock = WallClock(rising: true) { .now }
         var last = ParseDate(milliseconds: 0)
@@ -55,7 +55,7 @@ struct WallClockTests {
         }
     }
 
-    @Test("stands where a deployment's own clock stands")
+    @Test("Doesn't advance a custom clock")
     func own() async throws {
         let clock = Hand().clock(rising: false)
         clock.record(clock.now)

@@ -2,9 +2,9 @@ import Telemetry
 import TestTools
 import Testing
 
-@Suite("The text of metrics")
+@Suite("Metrics text format")
 struct ExpositionTests {
-    @Test("Labels are escaped, and promtool reads them")
+    @Test("Escapes labels and help texts in a format that promtool accepts")
     func escapes() async throws {
         var text = Exposition()
         text.begin("roost_build_info", .gauge, "The \\ version\nof the server.")
@@ -20,7 +20,7 @@ struct ExpositionTests {
         #expect(outcome.status == 0, "\(outcome.output)")
     }
 
-    @Test("All families of a server that counted everything pass promtool without a remark")
+    @Test("All metric families pass promtool without a warning")
     func lint() async throws {
         let meters = Meters(
             requests: RequestMeters(routes: [.init(method: "GET", route: "/classes/{className}")], shards: 2),

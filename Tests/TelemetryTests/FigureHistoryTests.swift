@@ -1,7 +1,7 @@
 import Telemetry
 import Testing
 
-@Suite("What is counted over time")
+@Suite("Metrics history")
 struct FigureHistoryTests {
     private static func meters() -> Meters {
         Meters(requests: RequestMeters(routes: [.init(method: "GET", route: "/a")], shards: 2))
@@ -14,7 +14,7 @@ struct FigureHistoryTests {
             sent: 1000)
     }
 
-    @Test("has rates, times and gauges of each step, and only of what happened in it")
+    @Test("Records rates, latencies and gauges of each step separately")
     func steps() {
         let meters = Self.meters()
         Self.request(meters, status: 200, milliseconds: 9000)
@@ -37,7 +37,7 @@ struct FigureHistoryTests {
         #expect(rows.routes[0].clientErrors == 1 && rows.routes[0].serverErrors == 1)
     }
 
-    @Test("has no requests where these are not counted, and calls of the database all the same")
+    @Test("Records database calls even if requests aren't counted")
     func withoutRequests() throws {
         let meters = Self.meters()
         let history = FigureHistory(meters, countsRequests: false)
@@ -50,7 +50,7 @@ struct FigureHistoryTests {
         #expect(row.name == "find" && row.count == 2 && row.serverErrors == 1)
     }
 
-    @Test("keeps an hour of steps and a day of minutes, whatever happens")
+    @Test("Keeps at most the maximum number of steps and minutes")
     func bounds() {
         let meters = Self.meters()
         let history = FigureHistory(meters, countsRequests: true)
@@ -59,7 +59,7 @@ struct FigureHistoryTests {
         #expect(history.points(byMinute: true, within: .infinity).count == FigureHistory.maxMinutes)
     }
 
-    @Test("A share of times lies within a bucket, and what is longer than all of them at the last bound")
+    @Test("Interpolates percentiles within a bucket and caps them at the last bound")
     func shares() {
         let histogram = Histogram(.requests)
         #expect(histogram.counts.milliseconds(of: 0.5, .requests) == nil)

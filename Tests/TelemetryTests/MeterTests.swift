@@ -1,9 +1,9 @@
 import Telemetry
 import Testing
 
-@Suite("Counting")
+@Suite("Meters")
 struct MeterTests {
-    @Test("A duration counts in the first bucket that it fits into, its end included")
+    @Test("Counts a duration in the first bucket whose upper bound it doesn't exceed")
     func buckets() {
         let histogram = Histogram(.requests)
         for milliseconds in [5, 6, 10_000, 10_001] { histogram.record(.milliseconds(milliseconds)) }
@@ -17,7 +17,7 @@ struct MeterTests {
         #expect(counts.nanoseconds == 20_012_000_000)
     }
 
-    @Test("A histogram of fewer buckets counts what is longer than all of them at the end")
+    @Test("A histogram with fewer bounds counts longer durations in the overflow bucket")
     func fewerBuckets() {
         let histogram = Histogram(.database)
         histogram.record(.seconds(11))
@@ -26,7 +26,7 @@ struct MeterTests {
         #expect(histogram.counts.buckets[14] == 1)
     }
 
-    @Test("Threads that count at once lose nothing, and the shards are added up")
+    @Test("Concurrent counting loses nothing, and totals include all shards")
     func threads() async {
         let meters = RequestMeters(routes: [.init(method: "GET", route: "/a")], shards: 2)
         await withTaskGroup(of: Void.self) { group in
@@ -50,7 +50,7 @@ struct MeterTests {
         #expect(totals.durations[RequestMeters.firstRoute]?[404]?.nanoseconds == 4_000_000_000)
     }
 
-    @Test("However many statuses and methods clients cause, there are few series")
+    @Test("Arbitrary statuses and methods of clients create few series")
     func cardinality() {
         let meters = RequestMeters(routes: [], shards: 1)
         for status in -10..<2000 {

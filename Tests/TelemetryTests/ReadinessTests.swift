@@ -7,7 +7,7 @@ struct ReadinessTests {
     private static let up = Readiness.Check(isUp: true)
     private static let down = Readiness.Check(isUp: false, reason: "gone")
 
-    @Test("Readiness is known when all that is expected was looked at")
+    @Test("Readiness is known once every expected check has reported")
     func known() {
         let readiness = Readiness()
         readiness.expect(["database"])
@@ -18,7 +18,7 @@ struct ReadinessTests {
         #expect(readiness.isKnown)
     }
 
-    @Test("A server is ready when it serves and all answers; a failure in passing is forgiven, two in a row are not")
+    @Test("Depends on phase and checks, and tolerates one failed check but not two in a row")
     func states() {
         let readiness = Readiness()
         #expect(readiness.summary.status == .unready)
@@ -51,7 +51,7 @@ struct ReadinessTests {
         }
     }
 
-    @Test("What does not answer at all is noticed, and so is that it answers again")
+    @Test("Detects that a probe hangs and that it recovers")
     func frozen() async throws {
         let probe = Freezing()
         let readiness = Readiness()

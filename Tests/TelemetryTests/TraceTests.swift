@@ -11,7 +11,7 @@ struct TraceTests {
     private static let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     private static let span = "00f067aa0ba902b7"
 
-    @Test("The context of W3C is read, and written as it was")
+    @Test("Reads W3C trace contexts and writes them unchanged")
     func context() throws {
         let text = "00-\(Self.trace)-\(Self.span)-01"
         let context = try #require(TraceContext(traceparent: text, tracestate: "a=1,b=2"))
@@ -25,7 +25,7 @@ struct TraceTests {
     }
 
     @Test(
-        "What is no context is none",
+        "Rejects malformed traceparent values",
         arguments: [
             "ff-\(trace)-\(span)-01", "00-\(String(repeating: "0", count: 32))-\(span)-01",
             "00-\(trace)-\(String(repeating: "0", count: 16))-01", "00-\(trace.uppercased())-\(span)-01",
@@ -81,7 +81,7 @@ struct TraceTests {
     private static let sampled = "00-\(trace)-\(span)-01"
     private static let unsampled = "00-\(trace)-\(span)-00"
 
-    @Test("A tenth of traces is a tenth, and the caller's word counts before that")
+    @Test("Samples the configured ratio of traces, unless the caller has decided")
     func sampling() {
         let tracer = Self.tracer(ratio: 0.1)
         let count = (0..<100_000).count { _ in Self.start(tracer).isRecording }
@@ -93,7 +93,7 @@ struct TraceTests {
         #expect(Self.start(Self.tracer(ratio: 1)).traceID != Self.trace)
     }
 
-    @Test("Without a recorded request above them, spans of cloud code aren't recorded")
+    @Test("Records cloud-code spans only within a recorded request")
     func cloudCode() {
         let tracer = RequestTracer()
         #expect(!Self.start(tracer).isRecording)
@@ -106,9 +106,7 @@ struct TraceTests {
         #expect(fields["traceparent"] == span.traceparent)
     }
 
-    @Test(
-        "Of a hundred thousand requests a tenth is exported, and every one that fails or is slow; a caller's no is kept to"
-    )
+    @Test("Exports a tenth of requests and all slow or failed ones, unless the caller decided against it")
     func keepSlow() {
         let tracer = Self.tracer(ratio: 0.1, slow: .seconds(1))
         let usual = (0..<100_000).count { _ in Self.isExported(Self.start(tracer)) }
@@ -130,7 +128,7 @@ struct TraceTests {
         #expect(flags.count == 2)
     }
 
-    @Test("What is kept of a request that was not sampled takes 64 KB at most")
+    @Test("Keeps at most 64 KB of spans for a request that wasn't sampled")
     func keptBytes() async {
         let (sent, requests) = (Gauge(), Gauge())
         let exporter = Self.exporter { bytes, _ in
@@ -151,7 +149,7 @@ struct TraceTests {
         #expect((40_000...65_536).contains(sent.value))
     }
 
-    @Test("OpenTelemetry's own library reads the spans")
+    @Test("Exports spans that OpenTelemetry's own library decodes")
     func decoding() async throws {
         let request = Mutex<[UInt8]>([])
         let exporter = Self.exporter { bytes, _ in
@@ -196,7 +194,7 @@ struct TraceTests {
     }
 
     @Test(
-        "A collector that names no time to wait, or none at all, is asked again a few times",
+        "Retries a few times if the collector's retry delay is invalid",
         arguments: [Double.infinity, .nan, 0, -1, 1e300])
     func nonsense(seconds: Double) async {
         let answers = Gauge()
@@ -210,7 +208,7 @@ struct TraceTests {
         #expect((1...60).contains(answers.value))
     }
 
-    @Test("A collector that does not answer keeps the end of the server waiting for three seconds")
+    @Test("Gives up on an unresponsive collector at shutdown and counts the lost spans")
     func silent() async {
         let exporter = Self.exporter { _, timeLimit in
             try await Task.sleep(for: min(timeLimit, .seconds(600)))
@@ -225,7 +223,7 @@ struct TraceTests {
         #expect(exporter.outcomes[.dropped] == 88)
     }
 
-    @Test("A collector that asks for patience at the end of the server gets what is left all the same")
+    @Test("Exports the remaining spans at shutdown even if the collector asked to wait")
     func interrupted() async throws {
         let answers = Gauge()
         let exporter = Self.exporter(delay: .milliseconds(10)) { _, _ in
@@ -242,7 +240,7 @@ struct TraceTests {
         #expect(exporter.outcomes[.failed] == 0)
     }
 
-    @Test("Spans that find no room are dropped and counted, and a collector that refuses loses no request")
+    @Test("Counts spans that don't fit as dropped and spans that the collector rejects as failed")
     func exporter() async {
         let answers = Gauge()
         let exporter = Self.exporter(delay: .milliseconds(10), limit: .milliseconds(200)) { _, _ in
