@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Response bodies of other servers")
 struct HTTPPiecesTests {
-    @Test("Reading on after a body failed fails again instead of reporting its end")
+    @Test("A body that failed keeps failing instead of ending normally")
     func broken() async throws {
         let caller = try HTTPCaller(S3OptionTests.load([:]).outgoing)
         let behaviour: StoreStandIn.Behaviour = { _, _ in .stall("12345", length: 10) }

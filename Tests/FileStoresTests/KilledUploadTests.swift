@@ -22,7 +22,7 @@ struct KilledUploadTests {
         return channel
     }
 
-    @Test("Leave no file, and their parts are aborted only when old enough")
+    @Test("An upload of a killed process leaves no file and is aborted only when old enough")
     func killed() async throws {
         let roost = try #require(Checkout.program())
         let folder = FileManager.default.temporaryDirectory.path + "/roost-killed-\(UUID().uuidString)"

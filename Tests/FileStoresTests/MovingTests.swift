@@ -99,7 +99,7 @@ struct MovingTests {
         }
     }
 
-    @Test("Replaces a copy of the same size but different bytes only when verifying")
+    @Test("Replaces a copy of the same size and date but different bytes only when verifying")
     func verified() async throws {
         let (source, target) = (Self.folder(), Self.folder())
         try await source.write(name: "a", bytes: [1, 2, 3])
@@ -221,7 +221,9 @@ struct MovingTests {
         await #expect(throws: FileStorageError.notFound) { try await storage.delete(name: "both") }
     }
 
-    @Test("Fails instead of falling back if the first store is down", .enabled(if: BucketServer.isInstalled))
+    @Test(
+        "Doesn't fall back if the first store is down, and ignores an outage of the fallback",
+        .enabled(if: BucketServer.isInstalled))
     func outage() async throws {
         let old = Self.folder()
         try await old.write(name: "a", bytes: [1])
@@ -236,7 +238,7 @@ struct MovingTests {
     }
 
     @Test(
-        "Passes on a working store and names each operation that a store refuses",
+        "The store check passes on working stores and names each operation that a store rejects",
         .enabled(if: BucketServer.isInstalled))
     func check() async throws {
         try await BucketServer.withStorage { bucket in

@@ -82,7 +82,7 @@ struct RotationTests {
         }
     }
 
-    @Test("Reports each file that the old key can't decrypt, requires encryptionKey and changes nothing")
+    @Test("Fails with a wrong or missing key, names the file it can't decrypt and doesn't change it")
     func refused() async throws {
         try await Self.withFolder { storage, folder in
             try await EncryptedStorage(storage, cipher: Self.old).write(name: "a", bytes: [1, 2, 3])
@@ -102,7 +102,7 @@ struct RotationTests {
         }
     }
 
-    @Test("Serves files unchanged before and after re-encryption into segments and back")
+    @Test("Serves files and ranges unchanged before and after re-encryption to segments and back")
     func serving() async throws {
         let adapter: JSONObject = ["filesAdapter": ["module": "postgres", "options": [:]], "preserveFileName": true]
         let keys: JSONObject = ["encryptionKey": "new", "previousEncryptionKey": "old"]

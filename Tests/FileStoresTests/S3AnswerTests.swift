@@ -150,7 +150,7 @@ struct S3AnswerTests {
         }
     }
 
-    @Test("Rejects a 200 response to an upload that isn't a store's")
+    @Test("Fails uploads whose 200 response lacks an ETag or a completion result")
     func successes() async throws {
         let (short, _) = try await S3FaultTests.upload(10) { _, _ in .reply(200, body: "<html>log in</html>") }
         #expect(short == .refused)

@@ -54,7 +54,7 @@ struct S3StorageTests {
     }
 
     @Test(
-        "Finds and stores nothing under unusable names, without contacting the store",
+        "Unusable names find no file and are rejected in uploads, without contacting the store",
         arguments: [
             "../x", "a//b", "/x", "a/./b", "a\0b", String(repeating: "a", count: 2000),
         ])

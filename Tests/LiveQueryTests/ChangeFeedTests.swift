@@ -16,7 +16,7 @@ import Testing
         ChangeFeed(Configuration.LiveQuery(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    @Test("A full backlog ends subscribers of the changed class, but not of other classes")
+    @Test("A full backlog disconnects followers of the changed class, but not of other classes")
     func tooMany() async throws {
         let feed = Self.feed()
         let (inbox, other) = (ChangeInbox(), ChangeInbox())
@@ -28,7 +28,7 @@ import Testing
         #expect(await !Self.ends(other, within: .milliseconds(50)))
     }
 
-    @Test("Limits the backlog by size, but always accepts a single change")
+    @Test("Limits the backlog by size, but always accepts a single change, however large")
     func tooLarge() async throws {
         for (size, count) in [(100 << 20, 1), (32 << 20, 2), (1 << 20, 64)] {
             let feed = Self.feed()
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("Ends subscribers of a class if one of its changes can't be delivered")
+    @Test("Disconnects followers of a class if one of its changes is lost")
     func missed() async throws {
         let feed = Self.feed()
         let inbox = ChangeInbox()
@@ -60,7 +60,7 @@ import Testing
             className: "Other", objectId: "b", before: nil, after: ["objectId": "b"], number: number, origin: .server)
     }
 
-    @Test("Forgets a class's state when its last subscriber leaves, even with a full backlog")
+    @Test("Forgets a class's state when its last follower leaves, even with a full backlog")
     func gapBehindMany() async throws {
         let feed = Self.feed()
         let (first, second) = (ChangeInbox(), ChangeInbox())

@@ -8,7 +8,7 @@ import Testing
 
 /// The threads for password hashes.
 @Suite struct HashingPoolTests {
-    @Test("Skips hashes whose callers have left or cancelled, and rejects calls beyond its capacity")
+    @Test("Skips hashes that were cancelled or whose callers left, and rejects calls beyond capacity")
     func pool() async throws {
         let (mayEnd, hasBegun) = (DispatchSemaphore(value: 0), OneTime<Void>())
         let computed = Atomic(0)

@@ -21,7 +21,7 @@ struct LiveQueryWatchTests {
         return try query.concerns(nested(1), nested(last), &budget)
     }
 
-    @Test("A change matters only if a watched value differs, at any depth")
+    @Test("Reports a change only if a watched value differs, at any depth")
     func values() throws {
         let isSame = try Self.concerns(50, 1, steps: 1_000_000)
         #expect(!isSame)

@@ -31,7 +31,7 @@ private func failure(_ text: String, _ object: String = "{}") throws -> FilterMa
 @Suite("Matching filters in memory")
 struct FilterMatcherTests {
     @Test(
-        "Compares plain fields like the database and treats null as missing",
+        "Compares plain fields by stored value and type, and treats null as missing",
         arguments: [
             (#"{"n":1}"#, #"{"n":1}"#, true), (#"{"n":1}"#, #"{"n":"1"}"#, false), (#"{"n":null}"#, "{}", true),
             (#"{"n":null}"#, #"{"n":null}"#, true), (#"{"n":{"$ne":1}}"#, "{}", true),
@@ -102,7 +102,7 @@ struct FilterMatcherTests {
     }
 
     @Test(
-        "Patterns match as in the database",
+        "Matches regular expressions with the options i, s, m and x",
         arguments: [
             ("World", "", "Hello World", true), ("world", "", "Hello World", false),
             ("world", "i", "Hello World", true),

@@ -162,7 +162,7 @@ struct FilterRefusalTests {
         #expect(try refusal(#"{"$or":[\#(related)]}"#) == nil)
     }
 
-    @Test("Limits the nesting of groups, and less strictly for the master key")
+    @Test("Limits the nesting of groups, with a higher limit for the master key")
     func conditionDepth() throws {
         var limits = FilterParser.Limits()
         limits.conditionDepth = 3
@@ -205,7 +205,7 @@ struct FilterRefusalTests {
         #expect(try refusal(#"{"f":{"$regex":"a"}}"#, isMaster: true, limits: limits) == nil)
     }
 
-    @Test("Uses 107 for unknown operators if configured for older versions")
+    @Test("Rejects unknown operators with 107 if configured for older versions")
     func olderLines() throws {
         let object = try #require(try JSONValue(parsing: #"{"f":{"$foo":1}}"#).objectValue)
         #expect(throws: ParseError.self) {

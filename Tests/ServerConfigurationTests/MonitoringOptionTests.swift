@@ -18,7 +18,7 @@ struct MonitoringOptionTests {
             file: file.merging(options) { $1 }.serialized(), environment: environment, flags: [])
     }
 
-    @Test("Metrics require a separate port, or a key on the main port")
+    @Test("Enables metrics on a separate port, or on the main port with a key")
     func metrics() throws {
         #expect(try !Self.load([:]).metrics.isOn)
         let own = try Self.load([:], ["ROOST_METRICS_PORT": "9464", "ROOST_METRICS_HOST": "0.0.0.0"]).metrics

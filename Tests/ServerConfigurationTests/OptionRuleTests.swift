@@ -305,7 +305,7 @@ struct OptionRuleTests {
                 == "option security.checkGroups is not supported. Remove it: its checks are JavaScript classes")
     }
 
-    @Test("Accepts unlockOnPasswordReset false, and a maxPasswordAge of 0 as none")
+    @Test("Accepts unlockOnPasswordReset false, and treats a maxPasswordAge of 0 as unset")
     func unlocking() throws {
         let lockout: JSONValue = ["threshold": 3, "duration": 5, "unlockOnPasswordReset": false]
         #expect(try load(["accountLockout": lockout]).accountLockout?.threshold == 3)

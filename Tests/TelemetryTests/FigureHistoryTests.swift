@@ -14,7 +14,7 @@ struct FigureHistoryTests {
             sent: 1000)
     }
 
-    @Test("Records rates, latencies and gauges of each step separately")
+    @Test("Each point has only the rates, latencies and gauges of its own ten seconds")
     func steps() {
         let meters = Self.meters()
         Self.request(meters, status: 200, milliseconds: 9000)
@@ -50,7 +50,7 @@ struct FigureHistoryTests {
         #expect(row.name == "find" && row.count == 2 && row.serverErrors == 1)
     }
 
-    @Test("Keeps at most the maximum number of steps and minutes")
+    @Test("Keeps at most an hour of ten-second points and a day of minutes")
     func bounds() {
         let meters = Self.meters()
         let history = FigureHistory(meters, countsRequests: true)

@@ -208,7 +208,7 @@ struct TraceTests {
         #expect((1...60).contains(answers.value))
     }
 
-    @Test("Gives up on an unresponsive collector at shutdown and counts the lost spans")
+    @Test("Stops waiting for an unresponsive collector at shutdown and counts the lost spans")
     func silent() async {
         let exporter = Self.exporter { _, timeLimit in
             try await Task.sleep(for: min(timeLimit, .seconds(600)))
