@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Cancelled tasks")
 struct CancellationTests {
-    @Test("A slow statement is stopped whenever its task is cancelled, and never anybody else's")
+    @Test("Cancelling a slow statement at any moment stops it and never the statement after it")
     func anyMoment() async throws {
         try await TestDatabase.run(exclusive: 2) { database in
             let client = database.client
@@ -19,7 +19,7 @@ struct CancellationTests {
         }
     }
 
-    @Test("A cancelled transaction is undone, and its locks are gone when the error arrives")
+    @Test("Rolls back a cancelled transaction and releases its locks before the error arrives")
     func transaction() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -38,7 +38,7 @@ struct CancellationTests {
         }
     }
 
-    @Test("A cancelled task leaves the queue for a connection")
+    @Test("A cancelled task stops waiting for a connection")
     func waiting() async throws {
         try await TestDatabase.run(exclusive: 1) { database in
             let client = database.client
@@ -51,7 +51,7 @@ struct CancellationTests {
         }
     }
 
-    @Test("On shared connections a cancelled task goes on at once; the answer is thrown away")
+    @Test("On a shared connection, a cancelled call returns at once and its result is discarded")
     func shared() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.sharedStatementTimeout = .seconds(30) }
         try await TestDatabase.run(shared: 1, configure: settings) { database in

@@ -1,9 +1,8 @@
 import Postgres
 import Testing
 
-@Suite("What libpq is told for a connection") struct ConnectionParameterTests {
-    @Test(
-        "Encryption by Kerberos is not looked for unless the connection string asks for it", arguments: [true, false])
+@Suite("Connection parameters for libpq") struct ConnectionParameterTests {
+    @Test("Disables GSSAPI encryption unless the connection string sets gssencmode", arguments: [true, false])
     func encryption(isPooled: Bool) {
         var configuration = PostgresConfiguration(connectionString: "postgres://h/d?gssencmode=prefer")
         configuration.isBehindTransactionPooler = isPooled

@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-@Suite("Notifications that wait for a slow consumer")
+@Suite("Buffered events of a notification stream")
 struct EventBufferTests {
     private static func text(_ event: PostgresEvent?) -> String {
         switch event {
@@ -16,7 +16,7 @@ struct EventBufferTests {
         .notification(channel: "c", payload: payload)
     }
 
-    @Test("come in their order, and then the end")
+    @Test("Arrive in order, followed by the end of the stream")
     func order() async {
         let buffer = EventBuffer()
         buffer.append(.connected)
@@ -28,7 +28,7 @@ struct EventBufferTests {
         #expect(texts == ["connected", "a", "b", "end"])
     }
 
-    @Test("are dropped when they are too many bytes, and the consumer is notified that something was lost")
+    @Test("Are dropped beyond the byte limit, which the consumer sees as a reconnection")
     func overflow() async {
         let buffer = EventBuffer(capacity: 1000)
         for number in 0..<5 { buffer.append(Self.notification(String(repeating: "\(number)", count: 300))) }
@@ -41,7 +41,7 @@ struct EventBufferTests {
         #expect(texts.reduce(0) { $0 + $1.utf8.count } < 1000)
     }
 
-    @Test("wake a consumer that waits; one that is cancelled waits no longer")
+    @Test("Wake a waiting consumer; a cancelled consumer stops waiting")
     func waiting() async {
         let buffer = EventBuffer()
         let first = Task { Self.text(await buffer.next()) }

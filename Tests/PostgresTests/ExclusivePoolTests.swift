@@ -1,9 +1,9 @@
 import Postgres
 import Testing
 
-@Suite("Lent connections")
+@Suite("Leased connections")
 struct ExclusivePoolTests {
-    @Test("A caller waits for a connection, but not longer than the limit")
+    @Test("A caller that waits too long for a connection fails as busy")
     func waiting() async throws {
         try await TestDatabase.run(exclusive: 1, connectTimeout: .seconds(1)) { (database) async throws in
             let client = database.client
@@ -15,7 +15,7 @@ struct ExclusivePoolTests {
         }
     }
 
-    @Test("A script is carried out whole or not at all, and what it did to its session ends with it")
+    @Test("Scripts run atomically and leave no settings or open transaction in their session")
     func scripts() async throws {
         try await TestDatabase.run(exclusive: 1) { (database) async throws in
             let client = database.client
@@ -37,7 +37,7 @@ struct ExclusivePoolTests {
         }
     }
 
-    @Test("COPY is refused, and the next caller has a connection that works")
+    @Test("Rejects COPY and leaves the connection usable")
     func copy() async throws {
         try await TestDatabase.run(exclusive: 1) { (database) async throws in
             let client = database.client
@@ -49,7 +49,7 @@ struct ExclusivePoolTests {
         }
     }
 
-    @Test("Statements sent at once on one lent connection are each answered")
+    @Test("Concurrent statements on one leased connection each get their own result")
     func concurrentRequests() async throws {
         try await TestDatabase.run { database in
             try await database.client.exclusively { session in
@@ -65,7 +65,7 @@ struct ExclusivePoolTests {
         }
     }
 
-    @Test("A connection that was given back cannot be used any more")
+    @Test("A session can't be used after its lease ends")
     func strayedSession() async throws {
         try await TestDatabase.run { (database) async throws in
             let session = try await database.client.exclusively { $0 }
@@ -73,7 +73,7 @@ struct ExclusivePoolTests {
         }
     }
 
-    @Test("A transaction in which an error was swallowed throws it instead of pretending to commit")
+    @Test("A transaction whose body swallowed an error throws it and rolls back")
     func swallowedError() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client

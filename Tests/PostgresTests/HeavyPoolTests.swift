@@ -11,7 +11,7 @@ struct HeavyPoolTests {
         return found.int(0, 0) ?? -1
     }
 
-    @Test("As many as are allowed run at once, the others after them, and short statements do not wait")
+    @Test("Heavy statements run one at a time while short ones keep running")
     func turns() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -39,7 +39,7 @@ struct HeavyPoolTests {
         }
     }
 
-    @Test("One that is cancelled, waiting or running, gives up its place")
+    @Test("A cancelled heavy statement frees its slot, whether it was waiting or running")
     func cancellation() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -56,7 +56,7 @@ struct HeavyPoolTests {
         }
     }
 
-    @Test("Statements of requests get no parallel workers, unless the connection string says otherwise")
+    @Test("Disables parallel workers for request statements but not for administration")
     func parallelWorkers() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client

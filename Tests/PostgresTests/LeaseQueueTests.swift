@@ -2,7 +2,7 @@ import Limits
 import Postgres
 import Testing
 
-@Suite("Who gets a connection of its own, without a server")
+@Suite("Lease queue, without a server")
 struct LeaseQueueTests {
     private static func request(_ key: String? = nil, of sender: Sender = .server) -> LeaseRequest {
         CallerPresence.$current.withValue(CallerPresence(sender: sender)) {
@@ -32,7 +32,7 @@ struct LeaseQueueTests {
         try await request.promise.value { true }
     }
 
-    @Test("Of several requests for a row one at a time has a connection, and others pass them")
+    @Test("Requests for the same row get a connection one at a time, and other requests overtake them")
     func conflicts() async throws {
         let requests = [Self.request("row"), Self.request("row"), Self.request("row"), Self.request()]
         let pool = Self.pool(requests)
@@ -48,7 +48,7 @@ struct LeaseQueueTests {
         #expect(pool.waiting == 0)
     }
 
-    @Test("One sender has three quarters of the connections at most")
+    @Test("Limits one sender to three quarters of the connections")
     func shares() {
         let (one, other) = (Sender(address: "192.0.2.1"), Sender(address: "192.0.2.2"))
         let requests = (0..<5).map { _ in Self.request(of: one) } + [Self.request(of: other)]
@@ -60,7 +60,7 @@ struct LeaseQueueTests {
 
     private static func senders(_ count: Int) -> [Sender] { (1...count).map { Sender(address: "192.0.2.\($0)") } }
 
-    @Test("A sender that had connections for less time comes before those that had them for more")
+    @Test("Leases go first to the sender that has held connections for the least time")
     func leastTime() async throws {
         let senders = Self.senders(3)
         let first = Self.request(of: senders[0])
@@ -78,7 +78,7 @@ struct LeaseQueueTests {
         }
     }
 
-    @Test("What has taken the most time is stopped when others have waited for a second")
+    @Test("Cancels the lease of the sender with the most connection time after others waited for a second")
     func heaviest() async throws {
         let senders = Self.senders(5)
         let requests = senders.dropLast().map { Self.request(of: $0) }
@@ -110,13 +110,13 @@ struct LeaseQueueTests {
         #expect(await another.refusal?.kind == .connectionLost)
     }
 
-    @Test("Connections for locks, administration and exports are not taken from who has them")
+    @Test("Never cancels leases for administration, heavy reads, lock waits or exports in favor of others")
     func patience() {
         let stopped = PoolPurpose.allCases.filter(\.stopsHeaviest)
         #expect(stopped == [.transactions, .batches, .slowReads, .limitedReads, .slowWrites])
     }
 
-    @Test("Who waits for too long is refused as busy, those for a row that others wait for included")
+    @Test("Requests that wait too long fail as busy, including those queued for the same row")
     func timeouts() async {
         let requests = [Self.request("row"), Self.request("row")]
         let pool = Self.pool(requests)

@@ -2,9 +2,9 @@ import Foundation
 import Postgres
 import Testing
 
-@Suite("Values go to PostgreSQL and come back as they were")
+@Suite("Round trips of values through PostgreSQL")
 struct ParameterTests {
-    @Test("Texts of every kind survive, the empty one and emoji included")
+    @Test("Texts round-trip, including the empty text, emoji, SQL syntax and 70,000 characters")
     func texts() async throws {
         try await TestDatabase.run { database in
             let texts = [
@@ -29,7 +29,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("A NULL of every type arrives as NULL and is nil in every reader")
+    @Test("NULL of every type arrives as NULL and is nil in every accessor")
     func nulls() async throws {
         try await TestDatabase.run { database in
             let types: [PostgresType] = [
@@ -53,7 +53,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Integers and booleans keep their values to the ends of their ranges")
+    @Test("Integers and Booleans round-trip over their whole range")
     func integers() async throws {
         try await TestDatabase.run { database in
             for integer in [0, 1, -1, Int64.max, Int64.min] {
@@ -72,7 +72,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Doubles keep every bit, infinities and the smallest numbers included")
+    @Test("Doubles round-trip bit for bit, including infinities and the smallest numbers")
     func doubles() async throws {
         try await TestDatabase.run { database in
             let numbers = [
@@ -90,7 +90,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Times keep their millisecond, before 1970 and before 2000 too")
+    @Test("Timestamps keep their milliseconds, also before 1970 and before 2000")
     func timestamps() async throws {
         try await TestDatabase.run { database in
             let times: [Int64: String] = [
@@ -109,7 +109,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Microseconds are cut off, never rounded into the next millisecond")
+    @Test("Truncates microseconds instead of rounding up to the next millisecond")
     func microseconds() async throws {
         try await TestDatabase.run { database in
             let row = try await database.client.query(
@@ -119,7 +119,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("JSON goes both ways, and its type is told apart from text")
+    @Test("JSON round-trips unchanged and is returned with type jsonb")
     func json() async throws {
         try await TestDatabase.run { database in
             let text = #"{"a": [1, 2.5, "x\"y", null, true], "ü": {}}"#
@@ -132,7 +132,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Lists of texts keep order, empty texts and quotes; NULLs in them can be written")
+    @Test("Text arrays keep order, empty texts and quotes; NULL elements are stored but skipped when read")
     func textArrays() async throws {
         try await TestDatabase.run { database in
             let list = ["", "a", "{b}", "\"c\"", ",", "NULL", "\\"]
@@ -148,7 +148,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Lists of numbers, truth values, times and JSON arrive element by element")
+    @Test("Arrays of doubles, Booleans, timestamps and JSON arrive with their elements")
     func arrays() async throws {
         try await TestDatabase.run { database in
             let row = try await database.client.query(
@@ -169,7 +169,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Points and polygons keep their corners")
+    @Test("Points and polygons keep their coordinates")
     func shapes() async throws {
         try await TestDatabase.run { database in
             let corners = [(x: 0.0, y: 0.5), (x: 10.25, y: -3), (x: 4, y: 1e-9)]
@@ -184,7 +184,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Random values of all kinds in one statement come back unchanged")
+    @Test("Random texts, integers, doubles and timestamps in one statement round-trip unchanged")
     func randomRoundTrips() async throws {
         try await TestDatabase.run { database in
             var generator = SystemRandomNumberGenerator()
@@ -208,7 +208,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Names in SQL are quoted so that nothing in them ends the quotes")
+    @Test("Quotes identifiers and literals so that nothing in them ends the quotes")
     func identifiers() async throws {
         #expect(SQL.identifier("plain") == "\"plain\"")
         #expect(SQL.identifier("a\"b") == "\"a\"\"b\"")
@@ -225,7 +225,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Five megabytes in one parameter and fifty thousand rows pass through")
+    @Test("A 5 MB parameter and 50,000 rows arrive complete")
     func largeValues() async throws {
         try await TestDatabase.run { database in
             let text = String(repeating: "0123456789", count: 512 * 1024)

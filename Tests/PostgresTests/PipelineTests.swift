@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-@Suite("What is under way on a connection, without a server")
+@Suite("Requests in flight on a connection, without a server")
 struct PipelineTests {
     private let start = MonotonicInstant.now
 
@@ -18,7 +18,7 @@ struct PipelineTests {
         [pipeline.count, pipeline.batched, pipeline.changes, pipeline.searches, pipeline.writes]
     }
 
-    @Test("Each kind is counted until it is answered")
+    @Test("Counts requests of each kind until they are answered")
     func numbers() {
         var pipeline = Pipeline()
         pipeline.append(Self.read(), sequence: 1, sharesSync: true, at: start)
@@ -39,7 +39,7 @@ struct PipelineTests {
             ])
     }
 
-    @Test("Sixteen reads of a kind share a sync, and the last of them gets it")
+    @Test("Up to 16 reads of the same kind share a sync, which the last one gets")
     func batches() {
         for isSearch in [false, true] {
             var pipeline = Pipeline()
@@ -59,7 +59,7 @@ struct PipelineTests {
         }
     }
 
-    @Test("Changes are waited for until what is in front takes more than 20 ms")
+    @Test("Later changes wait for those in flight until the request at the front takes more than 20 ms")
     func changes() {
         var pipeline = Pipeline()
         pipeline.append(Request(.statements([])), sequence: 1, sharesSync: false, at: at(0))
@@ -77,7 +77,7 @@ struct PipelineTests {
         #expect(!pipeline.isBusyWithChanges(at: at(60)))
     }
 
-    @Test("Behind many quick ones is better than behind a read that may take long, and behind a slow one it is worst")
+    @Test("A stalled request adds more load than a potentially slow read, which adds more than 100 quick ones")
     func loads() {
         var (quick, searching, slow) = (Pipeline(), Pipeline(), Pipeline())
         for number in 0..<100 { quick.append(Self.read(), sequence: UInt64(number), sharesSync: false, at: at(100)) }
@@ -88,7 +88,7 @@ struct PipelineTests {
         #expect(Set(loads).count == 4)
     }
 
-    @Test("Reads of unknown cost have 50 ms from the last cancellation on, batches of known ones 200 ms")
+    @Test("Gives reads of unknown cost 50 ms at the front or since the last cancellation, known ones 200 ms")
     func patience() {
         var pipeline = Pipeline()
         #expect(pipeline.patienceEnd(stoppedAt: nil) == nil)
@@ -112,7 +112,7 @@ struct PipelineTests {
         #expect(mixed.patienceEnd(stoppedAt: nil) == nil)
     }
 
-    @Test("What is sent again forgets how it went before")
+    @Test("Resending a request resets the state of its previous attempt")
     func sendingAgain() {
         var pipeline = Pipeline()
         let request = Self.read()

@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-@Suite("What is sent together, and what is remembered, without a server")
+@Suite("Group commits, back-off and pool limits, without a server")
 struct PoolValueTests {
     private let start = MonotonicInstant.now
 
@@ -9,7 +9,7 @@ struct PoolValueTests {
         Request(.statements([]), conflictKey: key, sharesTransaction: true)
     }
 
-    @Test("Thirty-two changes go together at most, in the order of their keys, without those that no caller waits for")
+    @Test("Groups up to 32 changes in key order, without those whose caller stopped waiting")
     func groups() {
         var queue = GroupCommitQueue()
         let requests = (0..<40).map { Self.change("Song:\($0)") }
@@ -26,7 +26,7 @@ struct PoolValueTests {
         #expect(queue.isEmpty)
     }
 
-    @Test("A change by itself stays what it is, and none is sent where no caller waits")
+    @Test("Sends a lone change without a group, and none whose caller stopped waiting")
     func singleChanges() {
         var queue = GroupCommitQueue()
         let (one, gone) = (Self.change("a"), Self.change("b"))
@@ -40,7 +40,7 @@ struct PoolValueTests {
         #expect(none == nil)
     }
 
-    @Test("What was noted counts for its time")
+    @Test("Remembers a recorded entry for one second")
     func recentEntries() {
         var entries = RecentEntries<String>()
         entries.record("a", at: start)
@@ -51,14 +51,14 @@ struct PoolValueTests {
         #expect(found == [true, false, true, false, false])
     }
 
-    @Test("Connecting again waits longer each time, up to two seconds")
+    @Test("Doubles the pause between reconnects from 50 ms up to two seconds")
     func backOff() {
         var backOff = BackOff()
         let pauses = (0..<8).map { _ in backOff.next().milliseconds }
         #expect(pauses == [50, 100, 200, 400, 800, 1600, 2000, 2000])
     }
 
-    @Test("Connections to a server that takes no writes are made anew, less often as long as that goes on")
+    @Test("Replaces connections to a read-only server, less often while it remains read-only")
     func renewal() {
         var renewal = ConnectionRenewal()
         /// Reports that a newly opened connection was refused.
@@ -75,7 +75,7 @@ struct PoolValueTests {
         #expect(isRenewedLater == [true, false, true])
     }
 
-    @Test("Each purpose has its connections, of which one sender leaves some to others where they are held for long")
+    @Test("Limits connections per purpose, and in pools of requests leaves one of four to other senders")
     func limits() {
         var configuration = PostgresConfiguration(connectionString: "")
         configuration.exclusiveConnections = 8
@@ -84,7 +84,7 @@ struct PoolValueTests {
     }
 
     @Test(
-        "Statements that would concern the neighbours on a connection have no place there",
+        "Rejects statements on shared connections that would affect other requests",
         arguments: [
             ("SELECT 1", true), ("begin", false), (" \n Commit", false), ("SAVEPOINT a", false), ("SET a = 1", true),
             ("DEALLOCATE ALL", false), ("UPDATE t SET a = 1", true), ("LISTENER", true), ("COPY t FROM STDIN", false),

@@ -2,12 +2,12 @@ import Postgres
 import Synchronization
 import Testing
 
-@Suite("Servers that take no writes any more")
+@Suite("Servers that have become read-only")
 struct ReadOnlyServerTests {
     /// Makes its connection reject writes, like those of a server that became a standby.
     private static let refuse = "SELECT set_config('default_transaction_read_only', 'on', false)"
 
-    @Test("A write on a shared connection whose server turned read-only is carried out on a new connection, once")
+    @Test("A write rejected on a shared connection as read-only is executed once, on a new connection")
     func sharedWrites() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             _ = try await database.client.query("CREATE TABLE made (id int8)")
@@ -17,7 +17,7 @@ struct ReadOnlyServerTests {
         }
     }
 
-    @Test("Changes that share a transaction are carried out on a new connection, each once")
+    @Test("Grouped changes rejected as read-only are executed on a new connection, each once")
     func sharedChanges() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             let client = database.client
@@ -39,7 +39,7 @@ struct ReadOnlyServerTests {
         }
     }
 
-    @Test("A transaction that meets a server turned read-only is run again on a new connection")
+    @Test("Retries a transaction rejected as read-only on a new connection")
     func transactions() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -50,7 +50,7 @@ struct ReadOnlyServerTests {
         }
     }
 
-    @Test("Where no server takes writes, they fail as on a lost connection, no read fails, and writes go on afterwards")
+    @Test("While the only server is read-only, reads work and writes fail; writes work again afterwards")
     func withoutOther() async throws {
         try await TestDatabase.run { (database) async throws in
             let name = try await database.client.query("SELECT current_database()").string(0, 0) ?? ""
@@ -93,7 +93,7 @@ struct ReadOnlyServerTests {
         let seen = Mutex<[String]>([])
     }
 
-    @Test("Listeners connect anew too, and say that announcements were lost")
+    @Test("Listeners on a server that became read-only reconnect and report the interruption")
     func listeners() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             let client = database.client

@@ -1,9 +1,9 @@
 import Postgres
 import Testing
 
-@Suite("Making connections")
+@Suite("Opening and closing connections")
 struct ReconnectionTests {
-    @Test("A request that waits while the database takes no connections fails in time, and works when it does again")
+    @Test("Requests fail as unavailable while the database accepts no connections, and work again afterwards")
     func unavailable() async throws {
         try await TestDatabase.run(connectTimeout: .seconds(1)) { (database) async throws in
             let client = database.client
@@ -30,7 +30,7 @@ struct ReconnectionTests {
         }
     }
 
-    @Test("A start that fails tells the server's own words and SQLSTATE, or what is wrong with the connection string")
+    @Test("A failed start reports the server's message and SQLSTATE, or the invalid connection parameter")
     func start() async throws {
         try await TestDatabase.run { (database) async throws in
             func startFailure(_ connectionString: String) async throws -> PostgresError? {
@@ -51,7 +51,7 @@ struct ReconnectionTests {
         }
     }
 
-    @Test("Options of the connection string hold beside the driver's own")
+    @Test("Connection-string options supplement the driver's and override its application name")
     func options() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = PostgresClient(
@@ -70,7 +70,7 @@ struct ReconnectionTests {
         }
     }
 
-    @Test("Shutting down lets a transaction under way come to its end, and ends the streams of listeners")
+    @Test("Shutdown lets a running transaction finish and ends listener streams")
     func drains() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -96,7 +96,7 @@ struct ReconnectionTests {
         }
     }
 
-    @Test("A client that was never used can be shut down, and one that is forgotten closes its connections")
+    @Test("An unused client can be shut down, and a deallocated client closes its connections")
     func unused() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             var configuration = PostgresConfiguration(connectionString: database.uri)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Slow statements, broken connections and shutdown")
 struct ResilienceTests {
-    @Test("Eight slow statements do not hold up a short one")
+    @Test("Short statements complete while eight slow ones are running")
     func pools() async throws {
         try await TestDatabase.run(exclusive: 16) { database in
             let stillRunning: @Sendable () async throws -> Bool = {
@@ -44,7 +44,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("Reads survive the end of every shared connection")
+    @Test("Reads succeed even if all shared connections are terminated")
     func readsSurvive() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t AS SELECT 7::int8 AS a")
@@ -66,7 +66,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("A write whose connection breaks fails as lost, and is never done twice")
+    @Test("A write whose connection breaks fails as connectionLost and isn't retried")
     func writesAreLost() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.sharedStatementTimeout = .seconds(30) }
         try await TestDatabase.run(shared: 1, configure: settings) { database in
@@ -92,7 +92,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("A transaction whose connection breaks fails, and the next one works")
+    @Test("A transaction whose connection breaks fails and is rolled back, and the next one works")
     func transactionsAreLost() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
@@ -109,7 +109,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("Notifications reach a listener in order, each with its channel")
+    @Test("A listener receives all notifications with their channels")
     func notifications() async throws {
         try await TestDatabase.run { database in
             let events = database.client.listen(channels: ["one", "Two \"quoted\""])
@@ -133,7 +133,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("A listener whose connection is ended connects again by itself and hears what comes then")
+    @Test("A listener reconnects after losing its connection and receives later notifications")
     func listenersComeBack() async throws {
         try await TestDatabase.run { database in
             let events = database.client.listen(channels: ["news"])
@@ -161,7 +161,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("Nobody who listens any more keeps a connection")
+    @Test("Cancelling a listener closes its connection")
     func unlisten() async throws {
         try await TestDatabase.run { (database) async throws in
             let listening =
@@ -175,7 +175,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("A server that cannot be reached is told at start and in statements as unavailable")
+    @Test("Starting with an unreachable server fails as unavailable, with a message")
     func unreachable() async throws {
         var configuration = PostgresConfiguration(connectionString: "postgres://postgres@127.0.0.1:1/nothing")
         configuration.connectTimeout = .milliseconds(300)
@@ -185,7 +185,7 @@ struct ResilienceTests {
         #expect(error?.message.isEmpty == false)
     }
 
-    @Test("A database that is gone makes statements fail as unavailable, not wait for ever")
+    @Test("Statements fail as unavailable after their database was dropped, instead of waiting forever")
     func goneDatabase() async throws {
         try await TestDatabase.run(connectTimeout: .seconds(2)) { database in
             let name = try await database.client.query("SELECT current_database()").string(0, 0) ?? ""
@@ -200,7 +200,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("Shutting down finishes what is under way and refuses what comes later")
+    @Test("Shutdown finishes running statements and rejects new ones")
     func shutdown() async throws {
         // Otherwise, on a slow machine, the statements that wait for the lock would move to separate connections.
         let settings: (inout PostgresConfiguration) -> Void = {
@@ -233,7 +233,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("Every caller gets an answer when the client is shut down amid many statements")
+    @Test("Every caller gets an answer if the client shuts down during many statements")
     func shutdownUnderLoad() async throws {
         try await TestDatabase.run { (database) async throws in
             let answered = Counter()

@@ -3,7 +3,7 @@ import Postgres
 import TestTools
 import Testing
 
-@Suite("Results that take too much memory")
+@Suite("Memory limits for results")
 struct ResultLimitTests {
     /// Much smaller than the result, because memory freed by other tests hides some of the growth.
     private static func lowLimit(_ configuration: inout PostgresConfiguration) {
@@ -21,7 +21,7 @@ struct ResultLimitTests {
     /// 300 MB, which PostgreSQL generates quickly.
     private static let large = Statement("SELECT repeat('x', 3000000) FROM generate_series(1, 100)")
 
-    @Test("A read that takes too much memory is stopped, and those beside it are carried out, once each")
+    @Test("Stops a read that exceeds the memory limit, and executes requests beside it exactly once")
     func shared() async throws {
         try await TestDatabase.run(shared: 1, configure: Self.lowLimit) { (database) async throws in
             let client = database.client
@@ -49,7 +49,7 @@ struct ResultLimitTests {
         }
     }
 
-    @Test("A slow read and a statement of a transaction are stopped as well, and their connections serve on")
+    @Test("Stops oversized slow reads and transaction statements, and keeps their connections usable")
     func lent() async throws {
         try await TestDatabase.run(exclusive: 2, configure: Self.lowLimit) { (database) async throws in
             let client = database.client
@@ -67,7 +67,7 @@ struct ResultLimitTests {
         }
     }
 
-    @Test("A read is not stopped for what others hold")
+    @Test("Memory that other code allocates doesn't stop a small read")
     func innocent() async throws {
         try await TestDatabase.run(configure: Self.limit) { (database) async throws in
             // Two megabytes within half a second. The first rows arrive immediately.
@@ -84,7 +84,7 @@ struct ResultLimitTests {
         }
     }
 
-    @Test("What the rows of one sender took is soon no measure for others, whose rows are small")
+    @Test("After one sender's large result, another sender's small ones soon lower the expected size")
     func senders() throws {
         let history = ReadHistory()
         let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, maxRows: 100, leadsToMore: false)
@@ -102,7 +102,7 @@ struct ResultLimitTests {
         #expect(others.last.map { $0 < PostgresClient.maxSharedBytes } == true, "\(others)")
     }
 
-    @Test("A result of some megabytes comes as it is")
+    @Test("A result of 20 MB arrives complete")
     func usual() async throws {
         try await TestDatabase.run { (database) async throws in
             let statement = Statement("SELECT repeat('x', 1000000) FROM generate_series(1, 20)")
@@ -110,7 +110,7 @@ struct ResultLimitTests {
         }
     }
 
-    @Test("A caller of ever new large rows is kept from the shared connections, and others until one row is small")
+    @Test("After a large row, reads of its class avoid shared connections until another caller's row is small")
     func newLargeRows() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -142,7 +142,7 @@ struct ResultLimitTests {
         }
     }
 
-    @Test("After a large row, a caller's next ones are expected to be large, and those of other callers are not")
+    @Test("After a large row, expects large rows for the same caller but not for other callers")
     func largeReader() throws {
         let history = ReadHistory()
         func expected(_ key: Int64, by host: Int, size: Int? = nil) throws -> Int {
@@ -159,7 +159,7 @@ struct ResultLimitTests {
         #expect(try expected(4, by: 2) <= PostgresClient.maxSharedBytes)
     }
 
-    @Test("A small row waits for no memory because another of its kind is large, unless there is none left")
+    @Test("A large row doesn't make small rows of its kind wait for memory, unless memory is full")
     func smallBesideLarge() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client

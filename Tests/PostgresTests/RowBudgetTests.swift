@@ -2,7 +2,7 @@ import Limits
 import Postgres
 import Testing
 
-@Suite("The memory of rows")
+@Suite("Memory budget for rows")
 struct RowBudgetTests {
     private static func asSender<R: Sendable>(
         _ address: String, _ body: @Sendable () async throws -> R
@@ -10,7 +10,7 @@ struct RowBudgetTests {
         try await CallerPresence.$current.withValue(CallerPresence(sender: Sender(address: address)), operation: body)
     }
 
-    @Test("Small results have room however many large ones are read or wait", .timeLimit(.minutes(1)))
+    @Test("Small results get memory even while large ones are read or waiting", .timeLimit(.minutes(1)))
     func lanes() async throws {
         let budget = RowBudget()
         let large = try await budget.reserve(RowBudget.capacity)
@@ -28,7 +28,7 @@ struct RowBudgetTests {
         #expect(budget.used == 0)
     }
 
-    @Test("A result that turns out to be large leaves the lane of small ones")
+    @Test("A reservation that grows leaves the lane for small results, and can't grow after its release")
     func changes() async throws {
         let budget = RowBudget()
         let grown = try await budget.reserve(RowBudget.maxSmallBytes)
@@ -41,7 +41,7 @@ struct RowBudgetTests {
         #expect(budget.used == 0)
     }
 
-    @Test("A large read that keeps room from others for long is stopped, and no other", .timeLimit(.minutes(1)))
+    @Test("Stops a large read once another sender has waited too long for its memory", .timeLimit(.minutes(1)))
     func stop() async throws {
         let budget = RowBudget(shortestRead: .zero, patience: .milliseconds(10))
         @Sendable func read(_ address: String) -> Task<Void, any Error> {

@@ -1,13 +1,13 @@
 import Postgres
 import Testing
 
-@Suite("Schemas that connection strings name") struct SearchPathTests {
+@Suite("Schemas named in connection strings") struct SearchPathTests {
     static let schemas = [
         "app1", "App", "app.1", #"App "1""#, #"a\b"#, #"\"#, "'", "a, b", "$$", "\u{A0}", "e\u{301}\"\u{301}", " ",
         String(repeating: "x", count: 63),
     ]
 
-    @Test("A schema of any name is the one in which names are looked for, and tables are made", arguments: schemas)
+    @Test("A schema of any name is used for lookups and for new tables", arguments: schemas)
     func names(name: String) async throws {
         try await TestDatabase.run { database in
             let text = PostgresConfiguration.connectionString(database.uri, schema: name)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("What the connection string says besides holds, and the schema's name stands above its path")
+    @Test("Adding a schema overrides the connection string's search_path and keeps its other parameters")
     func others() async throws {
         try await TestDatabase.run { database in
             let uri =
@@ -52,7 +52,7 @@ import Testing
         #expect(PostgresConfiguration.connectionString("postgres://h/d", schema: nil) == "postgres://h/d")
     }
 
-    @Test("The first schema of a path is read as PostgreSQL reads it")
+    @Test("Parses the first schema of a search_path the way PostgreSQL does")
     func paths() {
         func schema(_ path: String) -> String? {
             PostgresConfiguration(connectionString: "host=h options='-c search_path=\(path)'").schema
@@ -66,7 +66,7 @@ import Testing
         #expect(PostgresConfiguration(connectionString: "postgres://h/d").schema == nil)
     }
 
-    @Test("What is announced in one schema is not heard in another, and parse-server's channel is heard in all")
+    @Test("Notifications stay within their schema, except on parse-server's channel")
     func channels() async throws {
         try await TestDatabase.run { database in
             func client(_ schema: String?) -> PostgresClient {

@@ -2,7 +2,7 @@ import Limits
 import Postgres
 import Testing
 
-@Suite("Reads that may take long, or give much")
+@Suite("Potentially slow or large reads")
 struct SearchTests {
     private static let one = PostgresClient.Search(maxRows: 1)
     private static let hundred = PostgresClient.Search(maxRows: 100)
@@ -21,7 +21,7 @@ struct SearchTests {
         configuration.connectionWait = .seconds(60)
     }
 
-    @Test("A read that takes long is stopped where others wait behind it; the next of its kind does not come there")
+    @Test("Moves a slow read off its shared connection; the next of its shape no longer starts there")
     func slow() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -34,7 +34,7 @@ struct SearchTests {
         }
     }
 
-    @Test("Reads that take long keep no other waiting, however many come at once")
+    @Test("Many concurrent slow reads don't keep other reads waiting")
     func beside() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -62,7 +62,7 @@ struct SearchTests {
         }
     }
 
-    @Test("Reads of ever new texts are known by class and caller: after a slow one they keep nobody waiting")
+    @Test("After a slow read, its caller's reads of the class avoid shared connections, whatever their text")
     func newTexts() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -94,7 +94,7 @@ struct SearchTests {
         }
     }
 
-    @Test("Of reads of ever new texts few are tried on shared connections, however quick they are")
+    @Test("Tries at most half of many concurrent reads with new texts on shared connections")
     func unknown() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -114,7 +114,7 @@ struct SearchTests {
         }
     }
 
-    @Test("While large results are read, smaller ones of kinds that nobody knows come all the same")
+    @Test("Reads smaller results of unknown shapes while large ones take the whole memory budget")
     func smallBesideLarge() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -130,7 +130,7 @@ struct SearchTests {
         }
     }
 
-    @Test("A kind of read that is quick again goes where quick ones go")
+    @Test("Reads of a shape that became quick again return to shared connections")
     func quickAgain() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -147,7 +147,7 @@ struct SearchTests {
         }
     }
 
-    @Test("An error in one read leaves those that were sent with it alone")
+    @Test("A failing read doesn't affect reads sent in the same batch")
     func errors() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             // Reads with a known shape are sent together.
@@ -170,7 +170,7 @@ struct SearchTests {
         }
     }
 
-    @Test("Large results are in memory one after the other; all come whole")
+    @Test("Concurrent large results stay within the memory budget, and all arrive complete")
     func budget() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -193,7 +193,7 @@ struct SearchTests {
         }
     }
 
-    @Test("Large rows that are read by their key are in memory one after the other as well, and all come whole")
+    @Test("Concurrent large rows read by key stay within the memory budget, and all arrive complete")
     func rows() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -219,7 +219,7 @@ struct SearchTests {
         }
     }
 
-    @Test("A read of an unknown kind that asks for many rows waits for memory; a small one of a known kind does not")
+    @Test("A read of unknown shape with a high row limit waits for memory; a known small read doesn't")
     func waiting() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -242,7 +242,7 @@ struct SearchTests {
         }
     }
 
-    @Test("What is read besides counts with the rows, until they are gone")
+    @Test("Memory for a result's included objects counts until the result is released")
     func besides() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -259,7 +259,7 @@ struct SearchTests {
         }
     }
 
-    @Test("What is read for rows that are there waits for no memory, and comes whole, in one go")
+    @Test("Follow-up reads for a result don't wait for memory and return all their rows")
     func more() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -273,7 +273,7 @@ struct SearchTests {
         }
     }
 
-    @Test("A connection on which a large value came or left is made anew, since it keeps as much memory")
+    @Test("Replaces a connection that carried a large value, because it would keep the memory")
     func swollen() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.sharedStatementTimeout = .seconds(30) }
         try await TestDatabase.run(shared: 1, exclusive: 1, configure: settings) { (database) async throws in
@@ -314,7 +314,7 @@ struct SearchTests {
         }
     }
 
-    @Test("Callers have the connections for slow reads in turns")
+    @Test("Senders take turns on the connections for slow reads")
     func turns() async throws {
         try await TestDatabase.run(exclusive: 2, configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -337,7 +337,7 @@ struct SearchTests {
         }
     }
 
-    @Test("One who keeps connections for slow reads busy leaves one to others; who gives up leaves the queue at once")
+    @Test("One sender leaves a slow-read connection to others, and cancelled reads leave the queue")
     func share() async throws {
         try await TestDatabase.run(exclusive: 8, configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -359,7 +359,7 @@ struct SearchTests {
         }
     }
 
-    @Test("A long list is planned for what is in it, each time")
+    @Test("Plans a statement with a long list for the list's values on every execution")
     func longLists() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client

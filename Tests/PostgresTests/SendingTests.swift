@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-@Suite("One sending of a request, without a server")
+@Suite("Responses to a sent request, without a server")
 struct SendingTests {
     /// A sent message.
     enum Part: Sendable { case preparation, statement, leading, endOfMember }
@@ -34,35 +34,36 @@ struct SendingTests {
             testDescription: "two statements", parts: [.statement, .statement], answers: [.result, .result],
             kept: [true, true]),
         Course(
-            testDescription: "a statement that is prepared", parts: [.preparation, .statement],
+            testDescription: "a statement with its preparation", parts: [.preparation, .statement],
             answers: [.result, .result], kept: [false, true]),
         Course(
-            testDescription: "what begins a transaction goes first, prepared or not",
+            testDescription: "statements that begin a transaction come first, prepared or not",
             parts: [.preparation, .leading, .leading, .preparation, .statement, .statement],
             answers: Array(repeating: .result, count: 6), kept: [false, false, false, false, true, true]),
         Course(
-            testDescription: "a script, of which it is not known what comes", answers: [.result, .result],
+            testDescription: "a script with an unknown number of results", answers: [.result, .result],
             kept: [false, false]),
         Course(
             testDescription: "a preparation that fails", parts: [.preparation, .statement],
             answers: [.failure("42601"), .skip], kept: [false, false], outcome: "42601 after 0", unprepared: 1),
         Course(
-            testDescription: "a statement that fails, and what the server leaves out after it",
+            testDescription: "a statement that fails, and those that the server skips after it",
             parts: [.preparation, .statement, .preparation, .statement],
             answers: [.result, .failure("23505"), .skip, .skip], kept: [false, false, false, false],
             outcome: "23505 after 1", unprepared: 1),
         Course(
-            testDescription: "an error at the end of the transaction", parts: [.statement],
+            testDescription: "an error at commit", parts: [.statement],
             answers: [.result, .failure("40001")], kept: [true, false], outcome: "40001 after 1"),
         Course(
-            testDescription: "the first error counts", parts: [.statement, .statement],
+            testDescription: "the first of two errors counts", parts: [.statement, .statement],
             answers: [.failure("23505"), .failure("57014")], kept: [false, false], outcome: "23505 after 0"),
         Course(
-            testDescription: "one that another's error keeps from being carried out",
+            testDescription: "a request that is skipped because of another's error",
             parts: [.preparation, .statement], answers: [.skip, .skip], kept: [false, false], outcome: "skipped",
             unprepared: 1),
         Course(
-            testDescription: "an error after that is none of its own", parts: [.statement, .statement],
+            testDescription: "an error after a skipped statement isn't the request's own",
+            parts: [.statement, .statement],
             answers: [.skip, .failure("57014")], kept: [false, false], outcome: "skipped"),
         Course(
             testDescription: "the first member's second statement fails", parts: members,
@@ -77,7 +78,7 @@ struct SendingTests {
             answers: [.result, .result, .result, .result, .failure("23505")],
             kept: [true, true, false, true, false], outcome: "23505 after 4", failedMember: 2),
         Course(
-            testDescription: "the transaction of all members fails at its end", parts: members,
+            testDescription: "the shared transaction fails at commit", parts: members,
             answers: [.result, .result, .result, .result, .result, .failure("23505")],
             kept: [true, true, false, true, true, false], outcome: "23505 after 5"),
     ]
@@ -116,7 +117,7 @@ struct SendingTests {
         }
     }
 
-    @Test("Results go where they belong, and errors are whose they are", arguments: courses)
+    @Test("Returns only the caller's results, and attributes errors to their statement and member", arguments: courses)
     func answers(course: Course) {
         var sending = Self.sending(course.parts)
         let kept = course.answers.map { Self.take($0, &sending) }
@@ -128,7 +129,7 @@ struct SendingTests {
         #expect((sending.error != nil) == isFailed)
     }
 
-    @Test("Without a sync it is over with its last answer, whichever that is; with one it is not before the sync")
+    @Test("Without a sync, a request ends with its last response; with one, it waits for the sync")
     func ends() {
         for answer in [Answer.result, .skip, .failure("23505")] {
             for end in [Sending.End.ownSync, .lastResult, .sharedSync] {
@@ -143,7 +144,7 @@ struct SendingTests {
         }
     }
 
-    @Test("The last of those that share a sync gets it, and one that has a sync of its own keeps that")
+    @Test("The last request of a batch gets the shared sync; a request with its own sync keeps it")
     func syncs() {
         let ends = [Sending.End.ownSync, .lastResult, .sharedSync].map { end in
             var sending = Self.sending([.statement], end: end)

@@ -1,8 +1,8 @@
 import Postgres
 import Testing
 
-@Suite("Settings that a pooler refuses as a parameter") struct SessionSettingsTests {
-    @Test("All forms of the server's options are read, and the last of a name counts")
+@Suite("Session settings that poolers reject as startup parameters") struct SessionSettingsTests {
+    @Test("Parses all forms of the options parameter; the last value of a name wins")
     func forms() {
         let settings = SessionSettings(
             #"-c jit=off -cwork_mem=4MB --lock-timeout=20  -c search_path="app\ one",public -c jit=on -e -c broken"#)
@@ -11,7 +11,7 @@ import Testing
         #expect(SessionSettings("").statement == nil)
     }
 
-    @Test("Connections are made without the server's options and set them in their sessions")
+    @Test("Applies server options with set_config in the session")
     func refusal() {
         let parameters = ConnectionParameters(
             PostgresConfiguration(connectionString: "postgres://h/d?options=-c%20search_path%3D%22my%20schema%22"))
@@ -19,7 +19,7 @@ import Testing
         #expect(parameters.settings?.contains("set_config('statement_timeout', '30000', false)") == true)
     }
 
-    @Test("What is administered is reached directly where the server's own address is known")
+    @Test("Administration and exports bypass the pooler if a direct connection string is set")
     func addresses() {
         var configuration = PostgresConfiguration(connectionString: "postgres://pooler/d")
         configuration.isBehindTransactionPooler = true

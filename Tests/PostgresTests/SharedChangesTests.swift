@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-@Suite("Requests that change one row each, and share a transaction")
+@Suite("Row changes that share a transaction")
 struct SharedChangesTests {
     private static func change(
         _ count: Int, on client: PostgresClient, _ statement: @escaping @Sendable (Int) -> Statement
@@ -29,7 +29,7 @@ struct SharedChangesTests {
 
     private static let table = "CREATE TABLE t (id int8 PRIMARY KEY CHECK (id % 7 <> 3), number int8)"
 
-    @Test("Those that come together are one transaction, and each gets its own result")
+    @Test("Concurrent changes share transactions of up to 32, and each gets its own result")
     func together() async throws {
         try await TestDatabase.run { (database) async throws in
             _ = try await database.client.query("CREATE TABLE t (id int8, number int8)")
@@ -46,7 +46,7 @@ struct SharedChangesTests {
         }
     }
 
-    @Test("One that fails gets its own error, and the others are carried out once")
+    @Test("A failing change gets its own error, and the others are executed once")
     func failures() async throws {
         try await TestDatabase.run { (database) async throws in
             _ = try await database.client.query(Self.table)
@@ -66,7 +66,7 @@ struct SharedChangesTests {
         }
     }
 
-    @Test("Changes of one row add up")
+    @Test("Concurrent increments of one row add up")
     func oneRow() async throws {
         try await TestDatabase.run { (database) async throws in
             _ = try await database.client.query("CREATE TABLE t AS SELECT 1::int8 AS id, 0::int8 AS number")
@@ -78,7 +78,7 @@ struct SharedChangesTests {
         }
     }
 
-    @Test("Who waits for a row that a transaction has changed does not hold up the others, nor that transaction")
+    @Test("A change that waits for a locked row blocks neither other changes nor the transaction with the lock")
     func lockedRows() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -121,7 +121,7 @@ struct SharedChangesTests {
         END $$;
         """
 
-    @Test("One that takes long is stopped where others wait behind it, and carried out once, elsewhere")
+    @Test("A slow change is stopped if others wait behind it, and executed once elsewhere")
     func slow() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -141,7 +141,7 @@ struct SharedChangesTests {
         }
     }
 
-    @Test("One that takes long among those that share its transaction holds none of them up")
+    @Test("A slow change doesn't delay the changes that share its transaction")
     func slowMember() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -161,7 +161,7 @@ struct SharedChangesTests {
         }
     }
 
-    @Test("A read of which that was not expected is stopped likewise, and with less time than that it has its end")
+    @Test("Moves an unexpectedly slow read elsewhere, or stops it at a shorter statement timeout")
     func slowRead() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -182,7 +182,7 @@ struct SharedChangesTests {
         }
     }
 
-    @Test("A write of more than a megabyte goes where none waits behind it")
+    @Test("A write of more than a megabyte runs on a separate connection")
     func large() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.lockTimeout = .milliseconds(4321) }
         try await TestDatabase.run(configure: settings) { (database) async throws in
@@ -200,7 +200,7 @@ struct SharedChangesTests {
         }
     }
 
-    @Test("A change on a separate connection that is undone for another transaction is carried out once more")
+    @Test("Retries a change once if it deadlocks on a separate connection")
     func undoneAside() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -225,7 +225,7 @@ struct SharedChangesTests {
         }
     }
 
-    @Test("A table that changes meanwhile: each is carried out once")
+    @Test("Executes each change once even if the table gets new columns meanwhile")
     func changedTables() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -242,7 +242,7 @@ struct SharedChangesTests {
         }
     }
 
-    @Test("When connections break, what was answered is there, and nothing twice")
+    @Test("When connections break, every acknowledged change is stored and none is stored twice")
     func brokenConnections() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client

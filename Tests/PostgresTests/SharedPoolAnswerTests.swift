@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-@Suite("What becomes of a request that was answered, without a server")
+@Suite("Responses in the shared pool, without a server")
 struct SharedPoolAnswerTests {
     enum Fate: Sendable, Equatable {
         case results, again, alone
@@ -33,33 +33,34 @@ struct SharedPoolAnswerTests {
 
     private static let courses = [
         Course(testDescription: "results", fate: .results),
-        Course(testDescription: "an error of its own", error: error("23505"), fate: refused),
+        Course(testDescription: "an error of the request itself", error: error("23505"), fate: refused),
         Course(testDescription: "a stale statement", error: stale, attempts: 3, fate: .again),
-        Course(testDescription: "one that stays stale", error: stale, attempts: 4, fate: refused),
-        Course(testDescription: "a conflict", error: error("40P01"), attempts: 5, fate: .again),
-        Course(testDescription: "one that stays in conflict", error: error("40001"), attempts: 6, fate: refused),
-        Course(testDescription: "a conflict at the end", error: error("40001"), isStopping: true, fate: refused),
-        Course(testDescription: "a write that took long", error: error("57014"), wasStopped: true, fate: refused),
+        Course(testDescription: "a statement that stays stale", error: stale, attempts: 4, fate: refused),
+        Course(testDescription: "a deadlock", error: error("40P01"), attempts: 5, fate: .again),
+        Course(testDescription: "a conflict that persists", error: error("40001"), attempts: 6, fate: refused),
+        Course(testDescription: "a conflict during shutdown", error: error("40001"), isStopping: true, fate: refused),
+        Course(testDescription: "a write that was stopped", error: error("57014"), wasStopped: true, fate: refused),
         Course(
-            testDescription: "a search that took long", error: error("57014"), isReadOnly: true, isSearch: true,
+            testDescription: "a slow search that was stopped", error: error("57014"), isReadOnly: true, isSearch: true,
             wasStopped: true, wasSlow: true, fate: .refused(.server, isDetour: true)),
         Course(
-            testDescription: "a search that was stopped in the place of another", error: error("57014"),
+            testDescription: "a search that was stopped instead of another", error: error("57014"),
             isReadOnly: true, isSearch: true, wasStopped: true, fate: .alone),
-        Course(testDescription: "a read that took long", error: error("57014"), isReadOnly: true, fate: refused),
+        Course(testDescription: "a read that timed out", error: error("57014"), isReadOnly: true, fate: refused),
         Course(
-            testDescription: "a read that was stopped in the place of another", error: error("57014"),
+            testDescription: "a read that was stopped instead of another", error: error("57014"),
             isReadOnly: true, strikes: 1, wasStopped: true, fate: .alone),
         Course(
-            testDescription: "one that was so too often", error: error("57014"), isReadOnly: true, strikes: 2,
+            testDescription: "a read that was stopped instead of others too often", error: error("57014"),
+            isReadOnly: true, strikes: 2,
             wasStopped: true, fate: refused),
-        Course(testDescription: "a server that takes no writes", error: error("25006"), attempts: 3, fate: .again),
+        Course(testDescription: "a read-only server", error: error("25006"), attempts: 3, fate: .again),
         Course(
-            testDescription: "one that takes none for long", error: error("25006"), attempts: 4,
+            testDescription: "a server that stays read-only", error: error("25006"), attempts: 4,
             fate: .refused(.connectionLost)),
     ]
 
-    @Test("It is answered, sent again, or sent by itself", arguments: courses)
+    @Test("Answers a request, resends it, or sends it alone", arguments: courses)
     func fates(course: Course) async throws {
         let context = LoopContext.unthreaded()
         let pool = SharedPool(context)
@@ -92,7 +93,7 @@ struct SharedPoolAnswerTests {
         #expect(request.preparesAnew == (course.fate == .again && course.error?.isStaleStatement == true))
     }
 
-    @Test("What was left out because of another's error is sent by itself")
+    @Test("Sends a request alone after it was skipped because of another's error")
     func skipped() {
         let pool = SharedPool(LoopContext.unthreaded())
         let request = Request(.statements([]), isReadOnly: true)
@@ -102,7 +103,7 @@ struct SharedPoolAnswerTests {
         #expect(pool.waiting == 1)
     }
 
-    @Test("Of changes that share a transaction the one that failed is sent by itself, the others together three times")
+    @Test("Resends only the failing change of a group alone, and after four failures every change")
     func members() {
         let pool = SharedPool(LoopContext.unthreaded())
         let members = (0..<3).map { Request(.statements([]), conflictKey: "\($0)", sharesTransaction: true) }
@@ -121,7 +122,7 @@ struct SharedPoolAnswerTests {
         #expect(members.allSatisfy { !$0.isOver })
     }
 
-    @Test("A change that meets a lock is refused, and those of its row after it, for a second")
+    @Test("A lock timeout also rejects the row's next changes for a second")
     func locks() async {
         let context = LoopContext.unthreaded()
         let pool = SharedPool(context)
@@ -140,7 +141,7 @@ struct SharedPoolAnswerTests {
         #expect(pool.waiting == 1)
     }
 
-    @Test("Of what a connection loses, reads are sent again twice, and the caller of a write hears that it is lost")
+    @Test("Resends reads of broken connections twice, and fails writes as connectionLost")
     func losses() async {
         let pool = SharedPool(LoopContext.unthreaded())
         let (read, write) = (Request(.statements([]), isReadOnly: true), Request(.statements([])))
@@ -156,7 +157,7 @@ struct SharedPoolAnswerTests {
         #expect(refusal?.kind == .connectionLost)
     }
 
-    @Test("What waits for a connection fails as unavailable when its time is over")
+    @Test("A request that waits for a connection fails as unavailable after the connect timeout")
     func waiting() async {
         let context = LoopContext.unthreaded { $0.connectTimeout = .seconds(7) }
         let pool = SharedPool(context)

@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-@Suite("Which shared connection is next, without a server")
+@Suite("Choice of a shared connection, without a server")
 struct SharedPoolChoiceTests {
     /// Requests in progress on a connection.
     enum Kind: Sendable {
@@ -35,7 +35,7 @@ struct SharedPoolChoiceTests {
     }
 
     @Test(
-        "Reads go where no write is before them, if there is such a connection, and none has a batch under way",
+        "Reads avoid connections with a batch in flight, and those with writes unless all have writes",
         arguments: [
             ([[], []], 0), ([[.write], []], 1), ([[.write, .write], [.write]], 1), ([[.read], []], 1),
             ([[.read], [.search]], nil), ([[.read], [.write]], nil), ([[.down], []], 1), ([[.down], [.down]], nil),
@@ -46,7 +46,7 @@ struct SharedPoolChoiceTests {
         #expect(Self.place(pool.connectionForReads(), in: pool) == expected)
     }
 
-    @Test("A read joins those of its kind that are not flushed yet, and no others")
+    @Test("A read joins an unflushed batch of its own kind only")
     func batches() {
         let pool = Self.pool([[.search], [.read]], isFlushed: false)
         #expect(Self.place(pool.connectionForReads(), in: pool) == 1)
@@ -54,7 +54,7 @@ struct SharedPoolChoiceTests {
     }
 
     @Test(
-        "Reads that may take long leave the first connection to others, if there are any",
+        "Potentially slow reads leave the first of several connections to others",
         arguments: [
             ([[]], 0), ([[], []], 1), ([[.down], [], []], 2), ([[], [.search]], nil), ([[], [.read], [.write]], 2),
         ] as [([[Kind]], Int?)])
@@ -64,7 +64,7 @@ struct SharedPoolChoiceTests {
     }
 
     @Test(
-        "A read of unknown cost goes on the last connection, unless others that may take long are before it",
+        "A read of unknown cost uses the last open connection, unless a potentially slow read is on it",
         arguments: [
             ([[]], 0), ([[], []], 1), ([[], [], [.down]], 1), ([[], [.search], [.write]], 2),
             ([[], [], [.search]], nil),
@@ -74,7 +74,7 @@ struct SharedPoolChoiceTests {
         #expect(Self.place(pool.connectionForUnknown, in: pool) == expected)
     }
 
-    @Test("A read that may take long and shares no sync goes where no other like it is before it")
+    @Test("A potentially slow read with its own sync joins no batch")
     func alone() {
         for (connections, expected) in [([[], [.search], []], 2), ([[], [.search]], nil), ([[], [.read]], nil)]
             as [([[Kind]], Int?)]
@@ -85,7 +85,7 @@ struct SharedPoolChoiceTests {
     }
 
     @Test(
-        "Writes leave the first connection to others, too, and avoid what may take long or does",
+        "Writes leave the first connection to others, too, and avoid slow or potentially slow requests",
         arguments: [
             ([[]], 0), ([[.write]], 0), ([[], [.write, .write]], 1), ([[], [.write], []], 2),
             ([[], [.search], [.write, .write]], 2), ([[], [.slow], [.search]], 2), ([[], [.down]], 0),
@@ -95,7 +95,7 @@ struct SharedPoolChoiceTests {
         #expect(Self.place(pool.leastBusyForWrites(), in: pool) == expected)
     }
 
-    @Test("The thread wakes up for what can be sent")
+    @Test("The thread doesn't wake for reads while every connection has a batch in flight")
     func wakeCondition() {
         let all = Self.pool([[], []], isFlushed: true).wakeCondition
         #expect((all.reads, all.searches, all.changes) == (true, true, true))

@@ -3,9 +3,7 @@ import Testing
 
 @Suite("Requests on shared connections")
 struct SharedPoolTests {
-    @Test(
-        "A failing request leaves its neighbours on the same connection alone, wherever in a group it fails",
-        arguments: [false, true])
+    @Test("A failing group doesn't affect other requests, whichever of its statements fails", arguments: [false, true])
     func neighbours(readOnly: Bool) async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             let client = database.client
@@ -30,7 +28,7 @@ struct SharedPoolTests {
         }
     }
 
-    @Test("What would hit the neighbours is refused")
+    @Test("Rejects statements that would affect other requests on the connection")
     func refused() async throws {
         try await TestDatabase.run { (database) async throws in
             for sql in ["BEGIN", " rollback", "Commit;", "LISTEN x", "COPY pg_class TO STDOUT", "savepoint s"] {
@@ -41,7 +39,7 @@ struct SharedPoolTests {
         }
     }
 
-    @Test("A read does not wait for writes, however many are under way")
+    @Test("Reads don't wait for writes, however many are in flight")
     func readsBesideWrites() async throws {
         let settings: (inout PostgresConfiguration) -> Void = {
             $0.sharedLockTimeout = .seconds(120)
@@ -73,7 +71,7 @@ struct SharedPoolTests {
         }
     }
 
-    @Test("A request that the server undid for the sake of another is repeated unseen")
+    @Test("Retries a request after a serialization failure")
     func conflicts() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -89,7 +87,7 @@ struct SharedPoolTests {
         }
     }
 
-    @Test("A group that is sent again because a table changed is kept once")
+    @Test("A group that is resent because a table changed takes effect once")
     func groupsAreKeptOnce() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -102,7 +100,7 @@ struct SharedPoolTests {
         }
     }
 
-    @Test("Statements that a session has lost are prepared anew")
+    @Test("Prepares statements again after their session lost them")
     func lostStatements() async throws {
         try await TestDatabase.run { database in
             try await database.client.exclusively { (session) async throws in
@@ -113,7 +111,7 @@ struct SharedPoolTests {
         }
     }
 
-    @Test("What PostgreSQL cannot hold is refused, never cut")
+    @Test("Rejects values that PostgreSQL can't store instead of truncating them")
     func refusedValues() async throws {
         try await TestDatabase.run { (database) async throws in
             func sqlState(_ parameter: PostgresParameter) async throws -> String? {
@@ -127,7 +125,7 @@ struct SharedPoolTests {
         }
     }
 
-    @Test("What lies outside of a result is NULL, also after the client is gone")
+    @Test("Results stay readable after shutdown, and values outside their rows and columns are NULL")
     func outsideOfResults() async throws {
         try await TestDatabase.run { database in
             let result = try await database.client.query("SELECT 1")
@@ -139,7 +137,7 @@ struct SharedPoolTests {
         }
     }
 
-    @Test("Several parameters of 20 MB at once, and 100,000 rows, go through")
+    @Test("Three concurrent 20 MB parameters and 100,000 rows arrive complete")
     func bigValues() async throws {
         try await TestDatabase.run { database in
             let text = String(repeating: "0123456789abcdef", count: 20 * 1024 * 1024 / 16)
@@ -159,7 +157,7 @@ struct SharedPoolTests {
         }
     }
 
-    @Test("Literals and identifiers come back as they were, whatever they contain")
+    @Test("Quoted literals and identifiers round-trip, whatever they contain")
     func quoting() async throws {
         #expect(SQL.identifier("\"\u{301}x") == "\"\"\"\u{301}x\"")
         try await TestDatabase.run { (database) async throws in

@@ -2,7 +2,7 @@ import Limits
 import Postgres
 import Testing
 
-@Suite("What callers share, and one of them holds")
+@Suite("Shared resources held by one caller")
 struct SharedResourceTests {
     /// Runs `body` while another transaction holds locks on rows of `t`.
     private static func whileLocked<R: Sendable>(
@@ -33,7 +33,7 @@ struct SharedResourceTests {
 
     private static let table = "CREATE TABLE t AS SELECT id::int8, 0::int8 AS number FROM generate_series(1, 100) AS id"
 
-    @Test("Writers of rows that another session has locked do not stop others", arguments: [false, true])
+    @Test("Writers that wait for locked rows don't block other writers", arguments: [false, true])
     func lockedRows(shareTransactions: Bool) async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -57,7 +57,7 @@ struct SharedResourceTests {
         }
     }
 
-    @Test("Any number of requests for one locked row holds one connection, and the others serve the other rows")
+    @Test("Requests for one locked row hold a single connection and leave the others for other rows")
     func oneConnectionForARow() async throws {
         try await TestDatabase.run(exclusive: 4, configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -86,7 +86,7 @@ struct SharedResourceTests {
         ).int(0, 0)
     }
 
-    @Test("Who waits for a row that stays locked is told so in bounded time")
+    @Test("Waiting for a locked row fails with 55P03 after the lock timeout")
     func boundedWait() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.lockTimeout = .milliseconds(200) }
         try await TestDatabase.run(configure: settings) { (database) async throws in
@@ -98,7 +98,7 @@ struct SharedResourceTests {
         }
     }
 
-    @Test("Slow reads of some callers leave transactions their connections, and these leave slow reads theirs")
+    @Test("Slow reads and transactions don't use up each other's connections")
     func separatePools() async throws {
         try await TestDatabase.run(exclusive: 2, configure: Self.patiently) { (database) async throws in
             let client = database.client
@@ -126,7 +126,7 @@ struct SharedResourceTests {
         }
     }
 
-    @Test("Who finds all connections taken is told so in bounded time")
+    @Test("A transaction that finds no free connection in time fails as busy")
     func busy() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.connectionWait = .milliseconds(200) }
         try await TestDatabase.run(exclusive: 1, configure: settings) {
@@ -139,7 +139,7 @@ struct SharedResourceTests {
         }
     }
 
-    @Test("A transaction that takes too long is broken off while it works, and its connection serves the next")
+    @Test("Stops a transaction at its timeout while a statement runs, and reuses its connection")
     func endlessTransaction() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .milliseconds(300) }
         try await TestDatabase.run(exclusive: 1, configure: settings) {
@@ -162,7 +162,7 @@ struct SharedResourceTests {
         }
     }
 
-    @Test("A transaction that is undone again and again is given up when its time is over, with all its attempts")
+    @Test("The transaction timeout covers all retries of a transaction")
     func undoneForever() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.transactionTimeout = .milliseconds(300) }
         try await TestDatabase.run(exclusive: 1, configure: settings) { (database) async throws in
@@ -177,7 +177,7 @@ struct SharedResourceTests {
         }
     }
 
-    @Test("A transaction that does nothing for too long loses its locks and its connection, even if it never ends")
+    @Test("A transaction that idles past its timeout loses its locks and its connection")
     func idleTransaction() async throws {
         let settings: (inout PostgresConfiguration) -> Void = {
             $0.transactionTimeout = .seconds(5)
@@ -203,7 +203,7 @@ struct SharedResourceTests {
         }
     }
 
-    @Test("A read that gets little time is stopped after it, and the next one on its connection has the usual time")
+    @Test("A slow read's own time limit stops it, and the next read gets its own limit")
     func limitedReads() async throws {
         try await TestDatabase.run(exclusive: 1) { (database) async throws in
             let client = database.client
@@ -220,7 +220,7 @@ struct SharedResourceTests {
         }
     }
 
-    @Test("A slow read whose process of the server is killed is asked once more")
+    @Test("Retries a slow read whose server process was killed")
     func killedRead() async throws {
         try await TestDatabase.run { (database) async throws in
             let client = database.client
@@ -275,7 +275,7 @@ struct SharedResourceTests {
         }
     }
 
-    @Test("A caller whose changes are refused again and again does not make all others send theirs singly")
+    @Test("A caller whose changes keep failing doesn't prevent other callers' group commits")
     func refusedCaller() async throws {
         let attacker = CallerPresence()
         let count = try await Self.transactions { client in
@@ -286,7 +286,7 @@ struct SharedResourceTests {
         #expect(count < 200)
     }
 
-    @Test("Nor do callers whose changes are refused and who come but once")
+    @Test("One-time callers whose changes fail don't prevent other callers' group commits")
     func refusedCallers() async throws {
         let count = try await Self.transactions { client in
             await CallerPresence.$current.withValue(CallerPresence()) {

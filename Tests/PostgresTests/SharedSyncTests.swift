@@ -1,7 +1,7 @@
 import Postgres
 import Testing
 
-@Suite("Requests that only read, and share a sync")
+@Suite("Reads that share a sync")
 struct SharedSyncTests {
     private static func read(
         _ count: Int, on client: PostgresClient, _ statement: @escaping @Sendable (Int) -> Statement
@@ -20,7 +20,7 @@ struct SharedSyncTests {
         }
     }
 
-    @Test("Those that come together are one transaction of sixteen at most")
+    @Test("Concurrent reads share transactions of at most 16")
     func together() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             // The transaction's time, which is equal for all reads in the same transaction.
@@ -31,7 +31,7 @@ struct SharedSyncTests {
         }
     }
 
-    @Test("Nobody waits for those that take long while another connection is free")
+    @Test("Reads don't wait behind slow ones while another connection is free")
     func waiting() async throws {
         let settings: (inout PostgresConfiguration) -> Void = {
             $0.sharedLockTimeout = .seconds(20)
@@ -70,7 +70,7 @@ struct SharedSyncTests {
         }
     }
 
-    @Test("One that fails gets its own error, and its neighbours their rows")
+    @Test("A failing read gets its own error, and reads beside it get their rows")
     func failures() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             for share in [2, 3, 7, 50] {
@@ -92,7 +92,7 @@ struct SharedSyncTests {
         }
     }
 
-    @Test("Statements that are new, and prepared behind one that fails, are prepared again")
+    @Test("Prepares new statements again if one before them in the batch failed")
     func preparations() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             for round in 0..<20 {
@@ -113,7 +113,7 @@ struct SharedSyncTests {
         }
     }
 
-    @Test("A write between reads is a transaction of its own, and is seen by the reads after it")
+    @Test("A write between failing reads commits on its own, and later reads see it")
     func writesBetween() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             let client = database.client
@@ -137,7 +137,7 @@ struct SharedSyncTests {
         }
     }
 
-    @Test("Reads that were under way when the connection broke are sent again")
+    @Test("Resends reads that were in flight when their connection broke")
     func brokenConnections() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             let client = database.client

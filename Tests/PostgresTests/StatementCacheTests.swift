@@ -1,13 +1,13 @@
 import Postgres
 import Testing
 
-@Suite("The prepared statements of a connection")
+@Suite("Prepared-statement cache of a connection")
 struct StatementCacheTests {
     private static func key(_ number: Int, size: Int = 10) -> StatementKey {
         StatementKey(sql: "SELECT \(number) -- " + String(repeating: "x", count: size), slots: [])
     }
 
-    @Test("What was used last stays, and no more than so many")
+    @Test("Evicts the least recently used statement beyond the limit")
     func number() {
         var cache = StatementCache(limit: 3)
         for number in 0..<3 { _ = cache.insert(Self.key(number), sequence: UInt64(number)) }
@@ -19,7 +19,7 @@ struct StatementCacheTests {
         #expect(cache.drainDropped().count == 1)
     }
 
-    @Test("Long statements leave room for few, and what is forgotten gives its room back")
+    @Test("Limits the bytes of cached statements, and removed statements free theirs")
     func bytes() {
         var cache = StatementCache(limit: 512, byteLimit: 100_000)
         for number in 0..<50 { _ = cache.insert(Self.key(number, size: 10_000), sequence: UInt64(number)) }

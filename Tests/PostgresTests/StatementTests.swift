@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Statements and groups of statements")
 struct StatementTests {
-    @Test("A group is carried out whole, and gives each statement's rows")
+    @Test("A group executes all its statements and returns a result for each")
     func groupSucceeds() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (a int8 PRIMARY KEY)")
@@ -17,7 +17,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A group that fails in its middle leaves nothing behind")
+    @Test("A group that fails in the middle changes nothing")
     func groupFails() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (a int8 PRIMARY KEY)")
@@ -33,7 +33,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Many groups at once, half of which fail, do not touch one another")
+    @Test("Concurrent groups don't affect each other when half of them fail")
     func mixedGroups() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (a int8, b int8)")
@@ -55,7 +55,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Each of many callers of a statement that cannot be prepared learns why", arguments: [false, true])
+    @Test("Every concurrent caller of a statement that can't be prepared gets its error", arguments: [false, true])
     func unpreparable(isReadOnly: Bool) async throws {
         try await TestDatabase.run(shared: 1) { database in
             let states = await withTaskGroup(of: String?.self) { tasks in
@@ -74,7 +74,7 @@ struct StatementTests {
         }
     }
 
-    @Test("An error carries SQLSTATE, words, detail, constraint, table and column")
+    @Test("Errors carry SQLSTATE, message, detail, constraint, table and column")
     func errors() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query(
@@ -101,7 +101,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A statement that failed to be prepared can be sent again once it fits")
+    @Test("A statement that failed to prepare works once its table exists")
     func preparationFails() async throws {
         try await TestDatabase.run(shared: 1) { database in
             let sql = "SELECT a FROM later"
@@ -111,7 +111,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Prepared statements stay below their limit, whatever number of texts is sent")
+    @Test("The number of prepared statements stays within its limit, however many texts are sent")
     func cacheIsBounded() async throws {
         try await TestDatabase.run(shared: 1, preparedStatements: 8) { database in
             for number in 0..<100 {
@@ -129,7 +129,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Groups with more texts than the limit still work")
+    @Test("Groups with more statements than the cache limit still work")
     func groupBeyondCache() async throws {
         try await TestDatabase.run(preparedStatements: 8) { database in
             for _ in 0..<3 {
@@ -139,7 +139,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A group stays whole when it pushes older statements out of the cache")
+    @Test("A failing group is rolled back completely even if it evicts cached statements")
     func groupsAreNotTorn() async throws {
         try await TestDatabase.run(shared: 1, preparedStatements: 4) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
@@ -156,7 +156,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A changed table is not noticed on exclusive connections and in transactions either")
+    @Test("Statements on leased connections and in transactions work after their table changed")
     func exclusivePlansAreMadeAnew() async throws {
         try await TestDatabase.run(exclusive: 1) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
@@ -178,7 +178,7 @@ struct StatementTests {
         }
     }
 
-    @Test("One text with parameters of different types is two statements")
+    @Test("The same text works with parameters of different types")
     func typesMatter() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             for _ in 0..<3 {
@@ -188,7 +188,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A table that changes under a prepared statement is not noticed by its callers")
+    @Test("Prepared statements work after their table changed")
     func plansAreMadeAnew() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
@@ -209,7 +209,7 @@ struct StatementTests {
         }
     }
 
-    @Test("Five hundred statements at once each get their own answer")
+    @Test("500 concurrent statements on two connections each get their own result")
     func manyAtOnce() async throws {
         try await TestDatabase.run { database in
             let sum = try await withThrowingTaskGroup(of: Int64.self) { tasks in
@@ -228,7 +228,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A statement that takes too long is stopped by the server with 57014")
+    @Test("The server stops statements that exceed the time limit with 57014")
     func timeout() async throws {
         try await TestDatabase.run(statementTimeout: .milliseconds(200)) { database in
             let shared = try await failure { try await database.client.query("SELECT pg_sleep(20)") }
@@ -239,7 +239,7 @@ struct StatementTests {
         }
     }
 
-    @Test("A script runs several statements, and says what was wrong with it")
+    @Test("A script runs several statements, and a failing one throws the server's error")
     func scripts() async throws {
         try await TestDatabase.run { database in
             try await database.client.execute(script: "CREATE TABLE a (x int); INSERT INTO a VALUES (1), (2)")

@@ -2,7 +2,7 @@ import Postgres
 import Testing
 
 @Suite("Servers on old timelines") struct TimelineTests {
-    @Test("A server on an older timeline is refused, and left out for a while")
+    @Test("Rejects a server on an older timeline and avoids it for a while")
     func refusal() {
         var watch = TimelineWatch()
         let now = MonotonicInstant.now
@@ -22,7 +22,7 @@ import Testing
         #expect(watch.latest == 12)
     }
 
-    @Test("Of several servers those that are left out are no longer named, unless none would be left")
+    @Test("Leaves avoided servers out of the connection parameters, unless none would remain")
     func addresses() {
         let parts = [("host", "one,/two,three"), ("port", "5432,5433,"), ("user", "u")]
         func left(_ avoided: ServerAddress...) -> [String] {

@@ -1,11 +1,11 @@
 import Postgres
 import Testing
 
-@Suite("Transactions and exclusive connections")
+@Suite("Transactions and leased connections")
 struct TransactionTests {
     private struct Refusal: Error {}
 
-    @Test("What a transaction did is kept when its body ends, and seen by others only then")
+    @Test("A transaction commits when its body ends, and others see its changes only then")
     func commits() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
@@ -18,7 +18,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A body that throws undoes everything, and its error arrives")
+    @Test("A body that throws rolls its transaction back, and its error reaches the caller")
     func rollsBack() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
@@ -32,7 +32,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A statement that fails undoes the transaction, and its connection can be used again")
+    @Test("A failing statement rolls its transaction back and leaves the connection usable")
     func serverErrors() async throws {
         try await TestDatabase.run(exclusive: 1) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8 PRIMARY KEY)")
@@ -48,7 +48,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A transaction that is left open on a borrowed connection is rolled back before the next caller has it")
+    @Test("Rolls back a transaction left open on a leased connection before the next lease")
     func leftOpen() async throws {
         try await TestDatabase.run(exclusive: 1) { database in
             _ = try await database.client.query("CREATE TABLE t (a int8)")
@@ -61,7 +61,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A serialization failure is tried again until both transactions have happened one after the other")
+    @Test("Retries a serialization failure until both transactions have committed in sequence")
     func serialization() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (name text, value int8)")
@@ -91,7 +91,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("A deadlock is tried again until both transactions have happened")
+    @Test("Retries a deadlock until both transactions have committed")
     func deadlock() async throws {
         try await TestDatabase.run { database in
             _ = try await database.client.query("CREATE TABLE t (id int8, value int8)")
@@ -120,7 +120,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("Without retries left, a serialization failure reaches the caller")
+    @Test("A serialization failure reaches the caller when the retries are used up")
     func retriesEnd() async throws {
         try await TestDatabase.run { database in
             let runs = Counter()
@@ -135,7 +135,7 @@ struct TransactionTests {
         }
     }
 
-    @Test("Transactions wait for a connection instead of opening more than they may")
+    @Test("Transactions wait for a connection instead of exceeding their limit")
     func laneIsBounded() async throws {
         let settings: (inout PostgresConfiguration) -> Void = { $0.connectionWait = .seconds(10) }
         try await TestDatabase.run(exclusive: 6, configure: settings) { database in

@@ -9,7 +9,7 @@ import Testing
     import Glibc
 #endif
 
-@Suite("What the I/O thread wakes up for")
+@Suite("Wake conditions of the I/O thread")
 struct WakeConditionTests {
     private static let read = CommandQueue.Command.submit(Request(.statements([]), isReadOnly: true))
     private static let change = CommandQueue.Command.submit(
@@ -21,18 +21,18 @@ struct WakeConditionTests {
         commands.map { wakeCondition.isMet(by: $0) }
     }
 
-    @Test("For everything, when nothing is said", arguments: [read, change, write, .shutDown])
+    @Test("Wakes for every command by default", arguments: [read, change, write, .shutDown])
     func everything(command: CommandQueue.Command) {
         #expect(Self.wakes(WakeCondition(), [command]) == [true])
     }
 
-    @Test("Not for reads while no connection has room for them, but for everything else")
+    @Test("Wakes for every command but reads while no connection has room for reads")
     func reads() {
         let commands = [Self.read, Self.read, Self.write, Self.change, .shutDown]
         #expect(Self.wakes(WakeCondition(reads: false), commands) == [false, false, true, true, true])
     }
 
-    @Test("Reads that may take long are woken for by themselves")
+    @Test("Treats ordinary reads, potentially slow reads and reads of unknown cost separately")
     func searches() throws {
         let shape = ReadShape(try EncodedStatement(Statement("SELECT 1")).key, maxRows: 1, leadsToMore: false)
         let search = CommandQueue.Command.submit(
@@ -44,13 +44,13 @@ struct WakeConditionTests {
         #expect(Self.wakes(WakeCondition(reads: false), [search, Self.read]) == [true, false])
     }
 
-    @Test("Not for changes of rows while those before them are under way, but for everything else")
+    @Test("Wakes for every command but row changes while earlier changes are in flight")
     func changes() {
         let commands = [Self.change, Self.read, Self.change, Self.write, .shutDown]
         #expect(Self.wakes(WakeCondition(changes: false), commands) == [false, true, false, true, true])
     }
 
-    @Test("A thread that sleeps is not woken by what its wake condition leaves out, and finds it nevertheless")
+    @Test("Commands outside the wake condition are queued without waking the thread")
     func commandQueue() {
         let commandQueue = CommandQueue()
         var statistics = PostgresStatistics()
