@@ -53,7 +53,7 @@ struct AdvisedIndexBuilderTests {
         }
     }
 
-    @Test("The index that helps most is built at each turn, until a class has as many as it may")
+    @Test("Each turn builds the most helpful index, up to the limit per class")
     func turns() async throws {
         try await TestStore.run { test in
             try await Self.notePosts(test)
@@ -66,7 +66,7 @@ struct AdvisedIndexBuilderTests {
         }
     }
 
-    @Test("Of two processes one builds, and nothing is left half built")
+    @Test("Two processes at once neither build an index twice nor leave an invalid one")
     func twoProcesses() async throws {
         try await TestStore.run { test in
             try await Self.notePosts(test)
@@ -79,9 +79,7 @@ struct AdvisedIndexBuilderTests {
         }
     }
 
-    @Test(
-        "A build makes way for a change of the class, leaves nothing behind, and succeeds later; writes go on meanwhile"
-    )
+    @Test("A build lets writes through, yields to a class change without leftovers, and succeeds later")
     func makingWay() async throws {
         try await TestStore.run { test in
             try await Self.notePosts(test)
@@ -96,7 +94,7 @@ struct AdvisedIndexBuilderTests {
         }
     }
 
-    @Test("What a build left behind whose connection was cut is dropped at the next turn, and built anew")
+    @Test("Drops the invalid index of an interrupted build at the next turn and builds it again")
     func cutConnection() async throws {
         try await TestStore.run { test in
             try await Self.notePosts(test)
@@ -110,7 +108,7 @@ struct AdvisedIndexBuilderTests {
         }
     }
 
-    @Test("A class that goes while its index is built ends the build")
+    @Test("Dropping a class ends the build of its index")
     func droppedClass() async throws {
         try await TestStore.run { test in
             try await Self.notePosts(test)
@@ -124,7 +122,7 @@ struct AdvisedIndexBuilderTests {
         }
     }
 
-    @Test("An index of another class with the same name stays, and the next best is built")
+    @Test("Leaves another class's index with the same name alone and builds the next best one")
     func sameName() async throws {
         try await TestStore.run { test in
             try await Self.notePosts(test)
@@ -137,7 +135,7 @@ struct AdvisedIndexBuilderTests {
         }
     }
 
-    @Test("Texts that no index can hold: the save goes through, and the index gives way")
+    @Test("Drops an advised index if a saved text is too long for it, so that the save succeeds")
     func longTexts() async throws {
         try await TestStore.run { test in
             try await IndexAdviceTests.makePosts(test, rows: 20_000)
@@ -160,7 +158,7 @@ struct AdvisedIndexBuilderTests {
         }
     }
 
-    @Test("Names with quotes are names")
+    @Test("Builds an index for a class and a field with quotes in their names")
     func oddNames() async throws {
         try await TestStore.run { test in
             try await test.client.execute(

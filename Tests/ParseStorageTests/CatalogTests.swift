@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Several processes on one database")
 struct CatalogTests {
-    @Test("What one adds, the other reads and writes without being told")
+    @Test("A process reads and writes fields that another added, without a notification")
     func changesAreSeen() async throws {
         try await TestStore.run { first in
             try await TestStore.open(first.uri) { second in
@@ -23,7 +23,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("A type that another process gave a field first wins, and the other is refused with 111")
+    @Test("The type that any process gave a field first wins; writes of other types fail with 111")
     func typesAreOne() async throws {
         try await TestStore.run { first in
             try await TestStore.open(first.uri) { second in
@@ -35,7 +35,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("A column or class that another process removed is no error, and can be made again")
+    @Test("Columns and classes removed by another process cause no errors and can be created again")
     func removalsAreSeen() async throws {
         try await TestStore.run { first in
             try await first.create("T", "a", #"{"n":1,"s":"x"}"#)
@@ -58,7 +58,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("Many writers that add the same and other fields at once all succeed")
+    @Test("Concurrent writers that add the same and different fields all succeed")
     func concurrentFields() async throws {
         try await TestStore.run { first in
             try await TestStore.open(first.uri) { second in
@@ -79,7 +79,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("After many changes at once a process knows the class as the database has it")
+    @Test("After concurrent class changes, a process knows all fields in the database")
     func concurrentChanges() async throws {
         try await TestStore.run { test in
             try await test.create("T", "a", "{}")
@@ -102,7 +102,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("Every change is announced with the sender's name")
+    @Test("Announces a schema change with the sender's id")
     func announcements() async throws {
         try await TestStore.run { test in
             var iterator = test.client.listen(channels: ["schema.change"]).makeAsyncIterator()
@@ -120,7 +120,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("Several installers at once on an empty database all succeed")
+    @Test("Concurrent installers on an empty database all succeed")
     func installers() async throws {
         try await TestStore.withDatabase { uri in
             try await withThrowingTaskGroup(of: Void.self) { tasks in
@@ -145,7 +145,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("Definitions make classes once, and leave an administrator's permissions alone")
+    @Test("Schema definitions create classes and fields but keep permissions that an administrator changed")
     func definitions() async throws {
         try await TestStore.run { test in
             let installer = DatabaseInstaller(client: test.client, catalog: test.catalog, logger: TestStore.logger)
@@ -169,7 +169,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("Rows and tables that parse-server left are read in every form that they have")
+    @Test("Reads rows and schema entries in the forms that parse-server leaves")
     func foreignForms() async throws {
         try await TestStore.run { test in
             try await test.client.execute(
@@ -197,7 +197,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("Permissions, options of fields and indexes survive in _SCHEMA")
+    @Test("Stores permissions, field options and indexes in _SCHEMA")
     func schemaForms() async throws {
         try await TestStore.run { test in
             let permissions: JSONObject = ["find": ["*": true], "protectedFields": ["*": ["s"]]]

@@ -5,7 +5,7 @@ import Testing
 
 /// Counts of classes, and of references to an object.
 @Suite struct ClassCountTests {
-    @Test("Classes are counted in one statement; large tables are estimated, missing ones left out")
+    @Test("Counts the objects of classes, estimates large tables and leaves out missing ones")
     func counts() async throws {
         try await TestStore.run { test in
             for index in 0..<5 { try await test.create("Song", "s\(index)") }
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("A class that is locked is estimated, and others are counted behind it")
+    @Test("Estimates a locked class and still counts the others")
     func locked() async throws {
         try await TestStore.run { test in
             for name in ["Album", "Song"] { try await test.create(name, "a") }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("Pointers and relations to an object are counted up to a bound")
+    @Test("Counts pointers and relations to an object up to a limit")
     func references() async throws {
         try await TestStore.run { test in
             let pointer = "{\"__type\":\"Pointer\",\"className\":\"Album\",\"objectId\":\"a\"}"

@@ -3,10 +3,10 @@ import Postgres
 import TestTools
 import Testing
 
-@Suite("The encoding of a database")
+@Suite("Database encoding")
 struct DatabaseEncodingTests {
     @Test(
-        "A database that does not keep texts in UTF-8 is refused before anything is made in it",
+        "Rejects a database whose encoding isn't UTF-8 before creating anything in it",
         arguments: ["SQL_ASCII", "LATIN1"])
     func refused(encoding: String) async throws {
         let options = "ENCODING '\(encoding)' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"

@@ -51,7 +51,7 @@ import Testing
         func add(_ bytes: [UInt8]) { state.withLock { $0 += bytes } }
     }
 
-    @Test("Rows, fields and classes that come meanwhile are not seen, and rows that go are")
+    @Test("An export doesn't see rows, fields and classes that change after it started")
     func changes() async throws {
         for change in [
             "DELETE FROM \"Kept\"", "INSERT INTO \"Kept\" VALUES ('new', 2)",
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("A class or field that went before it was read ends the export, in words for whoever started it")
+    @Test("Dropping a class or field that wasn't read yet fails the export with a clear message")
     func gone() async throws {
         for change in ["DROP TABLE \"Gone\"", "ALTER TABLE \"Gone\" DROP COLUMN \"a\""] {
             do {

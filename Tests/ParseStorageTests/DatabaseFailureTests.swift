@@ -4,17 +4,15 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("What callers are told of a statement that failed")
+@Suite("Errors and log lines for failed statements")
 struct DatabaseFailureTests {
-    @Test(
-        "A statement or transaction that took too long is a time-out, whoever ended it",
-        arguments: ["57014", "25P03"])
+    @Test("Statement and transaction timeouts become Parse timeout errors", arguments: ["57014", "25P03"])
     func timeOut(sqlState: String) {
         let error = DatabaseFailure.parseError(PostgresError(.server, "it took too long", sqlState: sqlState))
         #expect(error.code == ParseError.timeout)
     }
 
-    @Test("What PostgreSQL says quotes what clients sent and is at debug; what the driver says is no secret")
+    @Test("Logs server messages, which may quote client data, at debug, and driver messages as errors")
     func words() {
         let log = LogLines()
         let client = PostgresClient(configuration: PostgresConfiguration(connectionString: ""), logger: log.logger)

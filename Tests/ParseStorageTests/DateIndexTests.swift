@@ -48,7 +48,7 @@ struct DateIndexTests {
         ).run()
     }
 
-    @Test("A window of a large table that parse-server made is read by its date, and by no sorting")
+    @Test("After indexing, a date window of a large parse-server table is read without sorting")
     func existingTables() async throws {
         try await TestStore.run { test in
             try await Self.makeTable("Song", rows: 20_000, test)
@@ -62,7 +62,7 @@ struct DateIndexTests {
         }
     }
 
-    @Test("New classes have their index from the start, those of the system too, and nothing is built twice")
+    @Test("New classes and system classes are created with their index, which isn't built twice")
     func newTables() async throws {
         try await TestStore.run { test in
             try await test.create("Note", "a", #"{"n":1}"#)
@@ -75,7 +75,7 @@ struct DateIndexTests {
         }
     }
 
-    @Test("Classes with long names that begin alike have an index each")
+    @Test("Classes with long names that share a prefix each get an index")
     func longNames() async throws {
         try await TestStore.run { test in
             let names = ["a", "b"].map { String(repeating: "Song", count: 14) + $0 }
@@ -88,7 +88,7 @@ struct DateIndexTests {
         }
     }
 
-    @Test("An index of the administrator's own is enough, and one that was left half built is made anew")
+    @Test("Accepts an administrator's own index and rebuilds an invalid one")
     func others() async throws {
         try await TestStore.run { test in
             try await Self.makeTable("Own", rows: 10, test)
@@ -105,7 +105,7 @@ struct DateIndexTests {
         }
     }
 
-    @Test("A divided table has its index built part by part, one that was left half built included")
+    @Test("Indexes every partition of a partitioned table and rebuilds an invalid index")
     func dividedTables() async throws {
         try await TestStore.run { test in
             try await test.client.execute(
@@ -137,7 +137,7 @@ struct DateIndexTests {
         }
     }
 
-    @Test("A table that is missing, and a table without dates, keep no other from its index")
+    @Test("Missing and unsuitable tables don't prevent the indexes of other tables")
     func oddTables() async throws {
         try await TestStore.run { test in
             try await test.client.execute(

@@ -23,7 +23,7 @@ import Testing
         return facts
     }
 
-    @Test("A class with many fields to which every client may add more is worth a warning")
+    @Test("Warns about a class with more than 100 fields to which every client can add more")
     func growth() {
         func findings(_ count: Int, _ permissions: ClassLevelPermissions?) -> [Finding] {
             var facts = DatabaseFacts()
@@ -73,7 +73,7 @@ import Testing
         Case(filter: ["plays": ["$gt": 1]], limit: 100, columns: nil),
     ]
 
-    @Test("The index that would help a find begins with what is compared for equality", arguments: cases)
+    @Test("Advises an index that begins with the fields compared for equality, if one helps", arguments: cases)
     func index(test: Case) throws {
         var request = ObjectStore.FindRequest(className: test.className)
         request.filter = try FilterParser(isMaster: true, now: 0).parse(test.filter)
@@ -98,7 +98,7 @@ import Testing
         return SettingsDiagnosis(facts: facts).findings.map(\.subject)
     }
 
-    @Test("Settings that lose data or time are told")
+    @Test("Reports PostgreSQL settings that risk data or performance")
     func settings() {
         #expect(Self.settings(["fsync": "on", "autovacuum": "on", "shared_buffers": "134217728"]) == [])
         #expect(
@@ -112,7 +112,7 @@ import Testing
         #expect(Self.settings(["shared_buffers": "1073741824"], size: 64 << 30) == [])
     }
 
-    @Test("Permissions that no ACL gives back are told apart from those that one does")
+    @Test("Recognizes stored permissions that no ACL reproduces exactly")
     func permissions() {
         #expect(ExactPermissions.isExact(nil, nil))
         #expect(ExactPermissions.isExact([], []))

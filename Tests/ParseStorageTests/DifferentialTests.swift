@@ -4,7 +4,7 @@ import ParseModel
 import ParseStorage
 import Testing
 
-@Suite("The database agrees with the matcher of filters, and with a model of updates, on random cases")
+@Suite("Random filters and updates, compared with models in memory")
 struct DifferentialTests {
     private static let schemas = 40
     private static let rows = 40
@@ -16,7 +16,7 @@ struct DifferentialTests {
     private static let sequences = 500
     private static let operations = 2
 
-    @Test("A random where finds the objects that the matcher names")
+    @Test("A random filter finds the same objects as the in-memory matcher")
     func filters() async throws {
         try await TestStore.run { test in
             var telling = 0
@@ -82,7 +82,7 @@ struct DifferentialTests {
         }
     }
 
-    @Test("Random updates leave the values that the operations name")
+    @Test("Random updates store the same values as the in-memory model")
     func updates() async throws {
         try await TestStore.run { test in
             for seed in 0..<UInt64(Self.updatedSchemas) {

@@ -4,7 +4,7 @@ import ParseStorage
 import Postgres
 import Testing
 
-@Suite("Different values of a field")
+@Suite("Distinct values of a field")
 struct DistinctValuesTests {
     /// Lists the distinct jsonb values of all rows, without the optimization of comparing columns first.
     private static func byRows(_ value: String) -> String {
@@ -40,7 +40,7 @@ struct DistinctValuesTests {
             """)
     }
 
-    @Test("Columns that are compared first, and jumps along an index, give what a look at each row's JSON gives")
+    @Test("Comparing columns and jumping along an index yield the same values as comparing each row's JSON")
     func equality() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -72,7 +72,7 @@ struct DistinctValuesTests {
         }
     }
 
-    @Test("Values are jumped to where an index in their order begins with a column of few values")
+    @Test("Jumps from value to value only along an index that sorts by a column with few values")
     func indexes() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -107,7 +107,7 @@ struct DistinctValuesTests {
         }
     }
 
-    @Test("Values are jumped to also in a schema whose name is quoted")
+    @Test("Finds the index to jump along in a schema with a quoted name")
     func quotedSchema() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)

@@ -14,7 +14,7 @@ import Testing
         return schema
     }
 
-    @Test("Refuses a unique index without the distribution field")
+    @Test("Rejects a unique index without the distribution field")
     func uniqueIndexes() throws {
         let indexes: JSONObject = ["byN": ["n": 1], "one": ["n": 1, "$unique": true]]
         let message = Self.schema("Message", .rows(by: "room"))
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("Finds classes whose unique values were distributed by hand")
+    @Test("Detects distributed classes whose unique values are checked only per server")
     func split() {
         let unique: JSONObject = ["n": 1, "$unique": true]
         #expect(Self.schema("_User", .rows(by: "objectId")).splitsUniqueValues)

@@ -4,7 +4,7 @@ import ParseModel
 import ParseStorage
 import Testing
 
-@Suite("Notes of slow finds")
+@Suite("Records of slow finds")
 struct FindNotesTests {
     /// A find, and its recorded shape.
     struct Case: CustomTestStringConvertible, Sendable {
@@ -50,7 +50,7 @@ struct FindNotesTests {
             "place": Field(.geoPoint), "owner": Field(.pointer("Owner")),
         ])
 
-    @Test("Names the fields that an index could serve, and no values", arguments: cases)
+    @Test("A shape names the fields that an index could serve, and no values", arguments: cases)
     func shape(test: Case) throws {
         var request = ObjectStore.FindRequest(className: "Track")
         request.filter = try FilterParser(isMaster: true, now: 0).parse(test.filter)
@@ -69,7 +69,7 @@ struct FindNotesTests {
         #expect(try #require(QueryShape(request, schema)).key.utf8.count < 1000)
     }
 
-    @Test("Lists of different values have a shape of their own")
+    @Test("Reads of distinct values have their own query shape")
     func distinct() {
         let key = #"{"table":"Track","distinct":"state"}"#
         let shape = QueryShape(table: "Track", distinct: "state")
@@ -82,7 +82,7 @@ struct FindNotesTests {
         return shape
     }
 
-    @Test("Shapes are noted up to a bound; what took least in all is forgotten")
+    @Test("Records a bounded number of shapes and drops those with the least total time")
     func bound() {
         let notes = FindNotes()
         for number in 0..<FindNotes.capacity + 100 {
@@ -94,7 +94,7 @@ struct FindNotesTests {
         #expect(notes.drain().isEmpty)
     }
 
-    @Test("Finds of one sender count up to a bound, until they are written; what the server asks itself counts without")
+    @Test("Limits how much one sender's finds count between writes, but not the server's own finds")
     func boundOfSender() {
         let notes = FindNotes()
         let limit = FindNotes.maxPerSender.calls

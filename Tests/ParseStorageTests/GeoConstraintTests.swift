@@ -1,7 +1,7 @@
 import ParseModel
 import Testing
 
-@Suite("Conditions on places")
+@Suite("Geographic constraints")
 struct GeoConstraintTests {
     private static func point(_ latitude: Double, _ longitude: Double) -> String {
         #"{"__type":"GeoPoint","latitude":\#(latitude),"longitude":\#(longitude)}"#
@@ -15,7 +15,7 @@ struct GeoConstraintTests {
         try await test.create("G", "zero")
     }
 
-    @Test("Near gives the nearest first, without PostGIS, and leaves out objects without a place")
+    @Test("Near queries return the nearest objects first and none without a location")
     func near() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -45,7 +45,7 @@ struct GeoConstraintTests {
         }
     }
 
-    @Test("Boxes with corners beyond all longitudes and latitudes hold what lies between, and take no longer")
+    @Test("Boxes with corners outside valid longitudes and latitudes match the points between them")
     func boxesBeyond() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -62,7 +62,7 @@ struct GeoConstraintTests {
         }
     }
 
-    @Test("Boxes and polygons hold the places inside them, across the antimeridian too")
+    @Test("Boxes, polygons and equality match points, also across the antimeridian")
     func shapes() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -83,7 +83,7 @@ struct GeoConstraintTests {
         }
     }
 
-    @Test("Polygons are found by the points inside them and by equality")
+    @Test("Finds polygons by a point inside them and by equality")
     func polygons() async throws {
         try await TestStore.run { test in
             try await test.create("P", "a", #"{"g":{"__type":"Polygon","coordinates":[[0,0],[0,10],[10,10],[10,0]]}}"#)

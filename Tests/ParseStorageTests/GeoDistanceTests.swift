@@ -54,7 +54,7 @@ struct GeoDistanceTests {
         for (id, point) in points { try await test.create("G", id, JSONValue.object(["g": point.json]).text) }
     }
 
-    @Test("Distances agree with the great-circle formula to a millionth, at the poles and the antimeridian too")
+    @Test("Distances match the great-circle formula to a millionth, also at poles and the antimeridian")
     func distances() async throws {
         try await TestStore.run { test in
             let points = Self.points()
@@ -74,7 +74,7 @@ struct GeoDistanceTests {
         }
     }
 
-    @Test("Points beyond the poles, which clients may save, keep no query for what is near from its answer")
+    @Test("Near queries work with stored points whose latitudes lie beyond the poles")
     func beyondPoles() async throws {
         try await TestStore.run { test in
             var random = DifferentialRandom(seed: 1414)
@@ -98,7 +98,7 @@ struct GeoDistanceTests {
         }
     }
 
-    @Test("Every form of a greatest distance finds what lies within it, nearest first")
+    @Test("Every form of maximum distance finds the objects within it, nearest first")
     func limits() async throws {
         try await TestStore.run { test in
             let points = Self.points()

@@ -5,7 +5,7 @@ import Testing
 
 /// The durability of imported data.
 @Suite struct ImportStorageTests {
-    @Test("When an import says that it is done, what it wrote is on the disk", arguments: [true, false])
+    @Test("A finished import is durable", arguments: [true, false])
     func durable(isWhole: Bool) async throws {
         try await TestStore.run { test in
             let storage = try ImportStorage(connectionString: test.uri, logger: TestStore.logger)

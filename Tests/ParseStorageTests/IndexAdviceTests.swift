@@ -4,7 +4,7 @@ import ParseStorage
 import Postgres
 import Testing
 
-@Suite("Advice on indexes")
+@Suite("Index advice")
 struct IndexAdviceTests {
     /// Creates a large class with 250 values of `cat`, 5000 owners and four states.
     static func makePosts(_ test: TestStore, rows: Int = 200_000) async throws {
@@ -45,7 +45,7 @@ struct IndexAdviceTests {
         Set(try await IndexAdviser(client: test.client).advice().map(\.columns))
     }
 
-    @Test("Questions get the indexes that help, four values get none, and one that begins another is not named")
+    @Test("Advises only helpful indexes, none that is a prefix of another or already exists")
     func sevenShapes() async throws {
         try await TestStore.run { test in
             try await Self.makePosts(test)
@@ -67,7 +67,7 @@ struct IndexAdviceTests {
         }
     }
 
-    @Test("A question that was stopped counts at once; little time is worth no word")
+    @Test("A single timed-out find is enough for advice, and quick finds get none")
     func timeouts() async throws {
         try await TestStore.run { test in
             try await Self.makePosts(test, rows: 20_000)
@@ -82,7 +82,7 @@ struct IndexAdviceTests {
         }
     }
 
-    @Test("A find of the few objects that begin with a text gets an index on texts")
+    @Test("Advises a text index for prefix searches, which PostgreSQL then uses")
     func prefix() async throws {
         try await TestStore.run { test in
             try await Self.makePosts(test)
@@ -98,7 +98,7 @@ struct IndexAdviceTests {
         }
     }
 
-    @Test("Lists of different values get an index to jump along, unless there are many values")
+    @Test("Advises an index for distinct values of a field unless it has many values")
     func distinct() async throws {
         try await TestStore.run { test in
             try await Self.makePosts(test)
@@ -113,7 +113,7 @@ struct IndexAdviceTests {
         }
     }
 
-    @Test("Notes of several processes add up, a class that is gone gets no advice, and old days go")
+    @Test("Adds up records of several processes, ignores dropped classes and deletes old records")
     func table() async throws {
         try await TestStore.run { test in
             try await Self.makePosts(test, rows: 20_000)

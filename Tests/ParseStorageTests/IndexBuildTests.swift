@@ -4,9 +4,9 @@ import ParseStorage
 import Postgres
 import Testing
 
-@Suite("Building indexes beside a table")
+@Suite("Building indexes of large tables")
 struct IndexBuildTests {
-    @Test("An index of a large table is kept though no other connection is free when it is built")
+    @Test("Builds an index of a large table even if no other connection is free")
     func noFreeConnection() async throws {
         try await TestStore.run { test in
             _ = try await test.catalog.ensure("Song", ["title": Field(.string)])

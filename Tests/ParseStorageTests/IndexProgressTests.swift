@@ -2,7 +2,7 @@ import ParseStorage
 import Testing
 
 @Suite struct IndexProgressTests {
-    @Test("The building of an index only goes on: each phase is beyond the one before")
+    @Test("The percentage of an index build never decreases from phase to phase")
     func phases() {
         let phases = [
             "initializing", "waiting for writers before build", "building index: scanning table",

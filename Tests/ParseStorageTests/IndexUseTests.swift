@@ -2,9 +2,9 @@ import ParseModel
 import ParseStorage
 import Testing
 
-@Suite("Conditions that an index serves")
+@Suite("Constraints that use an index")
 struct IndexUseTests {
-    @Test("Places in boxes and polygons and around a place are found by the index of the field")
+    @Test("Near, box and polygon constraints use the field's index")
     func places() async throws {
         try await TestStore.run { test in
             try await test.create("G", "a", #"{"g":{"__type":"GeoPoint","latitude":0,"longitude":0}}"#)
@@ -32,7 +32,7 @@ struct IndexUseTests {
         }
     }
 
-    @Test("Polygons around a point are found by the index of the field")
+    @Test("A search for polygons around a point uses the field's index")
     func polygons() async throws {
         try await TestStore.run { test in
             try await test.create("P", "a", #"{"g":{"__type":"Polygon","coordinates":[[0,0],[0,1],[1,1]]}}"#)
@@ -50,7 +50,7 @@ struct IndexUseTests {
     }
 
     @Test(
-        "What texts start with is found by an index of the schema, in every order of texts",
+        "Prefix searches use an index from the schema under every locale",
         arguments: ["TEMPLATE template0 LOCALE 'C'", "TEMPLATE template0 LOCALE 'C.UTF-8'"])
     func prefixes(options: String) async throws {
         try await TestStore.run(options: options) { test in

@@ -4,7 +4,7 @@ import ParseModel
 import ParseStorage
 import Testing
 
-@Suite("Nothing that a caller writes becomes SQL")
+@Suite("SQL injection")
 struct InjectionTests {
     /// Texts that would end a quote, a statement or a path if they weren't escaped.
     private static let hostile = [
@@ -57,7 +57,7 @@ struct InjectionTests {
         return query
     }
 
-    @Test("Field names and dotted keys match nothing, whatever stands in them")
+    @Test("Hostile field names and dotted keys match nothing")
     func fields() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -83,7 +83,7 @@ struct InjectionTests {
         }
     }
 
-    @Test("Values of every constraint are values")
+    @Test("Hostile values in every constraint are treated as values")
     func values() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -121,7 +121,7 @@ struct InjectionTests {
         }
     }
 
-    @Test("An order by any text is refused with 105 or left out")
+    @Test("A hostile sort key is rejected or ignored")
     func orders() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -137,7 +137,7 @@ struct InjectionTests {
         }
     }
 
-    @Test("Class names and object ids that nobody has give nothing")
+    @Test("Hostile class names and object ids find nothing and change nothing")
     func names() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -160,7 +160,7 @@ struct InjectionTests {
         }
     }
 
-    @Test("Objects keep hostile ids, texts and keys exactly as they were written")
+    @Test("Stores hostile ids, texts and keys exactly as written")
     func storage() async throws {
         try await TestStore.run { test in
             for text in Self.hostile where !text.contains("\0") {
@@ -190,7 +190,7 @@ struct InjectionTests {
         }
     }
 
-    @Test("A name that quotes its way into DDL becomes a name or an error")
+    @Test("Hostile class and field names can't inject DDL")
     func schemaNames() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -205,7 +205,7 @@ struct InjectionTests {
         }
     }
 
-    @Test("Names that PostgreSQL would cut are refused, so that two of them never mean one column")
+    @Test("Rejects field names that PostgreSQL would truncate, and stores names of 63 bytes")
     func longNames() async throws {
         try await TestStore.run { test in
             let stem = String(repeating: "f", count: 100)

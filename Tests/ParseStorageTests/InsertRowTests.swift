@@ -9,7 +9,7 @@ import Testing
         return row
     }
 
-    @Test("Neighbours of one class and with the same columns go together, in powers of two")
+    @Test("Inserts adjacent rows of the same class and columns together, in powers of two")
     func shapes() {
         let plain = Self.row(["objectId", "title"])
         let other = Self.row(["objectId", "title", "plays"])
@@ -21,7 +21,7 @@ import Testing
         #expect(InsertRow.statements([]).isEmpty)
     }
 
-    @Test("A text that is remembered belongs to one class, one order of columns and one number of rows")
+    @Test("Cached statement texts are specific to class, column order and row count")
     func rememberedTexts() {
         let texts = InsertTexts()
         func text(_ className: String, _ columns: [String], _ rows: Int) -> String {
@@ -40,7 +40,7 @@ import Testing
         #expect(text(#"So"ng"#, [#"a"b"#], 1) == #"INSERT INTO "So""ng" ("a""b") VALUES ($1)"#)
     }
 
-    @Test("No statement has more parameters than PostgreSQL takes")
+    @Test("No statement has more parameters than PostgreSQL allows")
     func wideRows() {
         let wide = Self.row((0..<1500).map { "c\($0)" })
         let statements = InsertRow.statements(Array(repeating: wide, count: 100))
@@ -48,7 +48,7 @@ import Testing
         #expect(statements.reduce(0) { $0 + $1.parameters.count } == 150_000)
     }
 
-    @Test("The rows of relations come after all objects")
+    @Test("Inserts rows of relations after all objects")
     func relations() {
         var related = Self.row(["objectId"])
         related.joins = [Statement("INSERT INTO join")]

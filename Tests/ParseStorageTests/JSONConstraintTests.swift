@@ -1,11 +1,11 @@
 import Testing
 
-@Suite("Conditions on arrays, objects and dotted keys")
+@Suite("Constraints on arrays, objects and dotted keys")
 struct JSONConstraintTests {
     private static let pointer = #"{"__type":"Pointer","className":"B","objectId":"b1"}"#
     private static let date = #"{"__type":"Date","iso":"2020-01-01T00:00:00.000Z"}"#
 
-    @Test("A value matches an array by one of its elements")
+    @Test("A constraint matches an array if one of its elements matches")
     func elements() async throws {
         try await TestStore.run { test in
             let pointer = Self.pointer
@@ -33,7 +33,7 @@ struct JSONConstraintTests {
         }
     }
 
-    @Test("$in, $nin, $all and $containedBy look at the elements")
+    @Test("$in, $nin, $all and $containedBy compare array elements")
     func lists() async throws {
         try await TestStore.run { test in
             let pointer = Self.pointer
@@ -65,7 +65,7 @@ struct JSONConstraintTests {
         }
     }
 
-    @Test("A plain object is equal whatever the order of its members")
+    @Test("Objects are equal regardless of the order of their keys")
     func objects() async throws {
         try await TestStore.run { test in
             try await test.create("O", "a", #"{"o":{"x":1,"y":{"z":[1,2]}}}"#)
@@ -82,7 +82,7 @@ struct JSONConstraintTests {
         }
     }
 
-    @Test("Dotted keys reach into objects, and values keep their types")
+    @Test("Dotted keys reach into objects and distinguish value types")
     func dotted() async throws {
         try await TestStore.run { test in
             let pointer = Self.pointer
@@ -118,7 +118,7 @@ struct JSONConstraintTests {
         }
     }
 
-    @Test("Dotted keys reach into arrays, by place and by every element")
+    @Test("Dotted keys reach into arrays, by index or into every element")
     func dottedArrays() async throws {
         try await TestStore.run { test in
             try await test.create("D", "a", #"{"l":[{"x":1,"t":"p"},{"x":2}],"m":["q"]}"#)
@@ -134,7 +134,7 @@ struct JSONConstraintTests {
         }
     }
 
-    @Test("Objects can be ordered by places inside them, with a tie left open")
+    @Test("Sorts by dotted keys, and returns all objects if the key doesn't exist")
     func dottedOrder() async throws {
         try await TestStore.run { test in
             for (id, number) in [("a", 10), ("b", 9), ("c", 100)] {

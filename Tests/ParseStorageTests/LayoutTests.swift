@@ -5,7 +5,7 @@ import ParseStorage
 import Postgres
 import Testing
 
-@Suite("The layout of the database is parse-server's")
+@Suite("Database layout compatible with parse-server")
 struct LayoutTests {
     /// A table's columns with their types, by PostgreSQL's names.
     private static func columns(_ table: String, _ test: TestStore) async throws -> [String: String] {
@@ -31,7 +31,7 @@ struct LayoutTests {
         Dictionary(uniqueKeysWithValues: names.map { ($0, type) })
     }
 
-    @Test("The volatile tables have parse-server's columns")
+    @Test("Tables of volatile classes have parse-server's columns")
     func volatileTables() async throws {
         try await TestStore.run { test in
             let whole = Self.table(Self.key, Self.dates, Self.lists)
@@ -66,7 +66,7 @@ struct LayoutTests {
         }
     }
 
-    @Test("_User has its hidden columns, no password, and its row in _SCHEMA lists the hash alone")
+    @Test("_User has hidden columns but no password, and _SCHEMA lists only the password hash")
     func users() async throws {
         try await TestStore.run { test in
             let expected = Self.table(
@@ -90,7 +90,7 @@ struct LayoutTests {
         }
     }
 
-    @Test("A class has one column of the right type for each field, and join tables for relations")
+    @Test("A class has a column of the right type for each field, and join tables for relations")
     func classes() async throws {
         try await TestStore.run { test in
             _ = try await test.store.ensure(
@@ -132,7 +132,7 @@ struct LayoutTests {
         }
     }
 
-    @Test("The indexes and functions of parse-server are there, and no class has triggers or foreign keys")
+    @Test("Creates parse-server's indexes and functions, and no triggers or foreign keys")
     func indexesAndFunctions() async throws {
         try await TestStore.run { test in
             let rows = try await test.client.query(
@@ -168,7 +168,7 @@ struct LayoutTests {
         }
     }
 
-    @Test("Removing a field or a class removes its columns, join tables and row")
+    @Test("Removing a field or a class removes its columns, join tables and _SCHEMA row")
     func removal() async throws {
         try await TestStore.run { test in
             _ = try await test.store.ensure(
@@ -195,7 +195,7 @@ struct LayoutTests {
         }
     }
 
-    @Test("A start waits for no dump that reads the table of mails, and keeps no mail waiting behind one")
+    @Test("Preparing the mail table doesn't wait for a transaction that reads it")
     func mails() async throws {
         try await TestStore.run { test in
             let mails = test.store.mails

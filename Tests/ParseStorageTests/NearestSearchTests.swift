@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("The nearest objects of a large class")
+@Suite("Nearest objects in a large class")
 struct NearestSearchTests {
     private static func request(_ center: GeoPoint, _ others: Filter = .everything, limit: Int = 20, skip: Int = 0)
         -> ObjectStore.FindRequest
@@ -18,7 +18,7 @@ struct NearestSearchTests {
         return request
     }
 
-    @Test("Circles give what a look at every row gives, around poles and the date line too, from an index")
+    @Test("Circle searches find the exact nearest rows, also at poles and the antimeridian, with an index")
     func exactness() async throws {
         try await TestStore.run { test in
             try await test.create("G", "a", #"{"n":0,"g":{"__type":"GeoPoint","latitude":0,"longitude":0}}"#)
@@ -66,7 +66,7 @@ struct NearestSearchTests {
         }
     }
 
-    @Test("A class is asked without circles until that takes long, then circles grow until they hold enough")
+    @Test("Searches without circles until that is slow, then in circles that grow until they suffice")
     func rounds() async throws {
         try await TestStore.run { test in
             let search = try #require(NearestSearch(Self.request(GeoPoint(latitude: 1, longitude: 2), limit: 10)))
@@ -99,7 +99,7 @@ struct NearestSearchTests {
         }
     }
 
-    @Test("Finds that circles would answer otherwise are left as they are")
+    @Test("Doesn't use circles for finds whose results they would change")
     func others() throws {
         let center = GeoPoint(latitude: 1, longitude: 2)
         let near = Filter.field(FieldPath("g"), .near(center, radians: nil))

@@ -3,13 +3,13 @@ import ParseModel
 import ParseStorage
 import Testing
 
-@Suite("Lists of pointers, read without making values of them")
+@Suite("Direct parsing of JSON arrays of pointers")
 struct PointerListTests {
     private static func read(_ text: String) -> [Pointer]? {
         Array(text.utf8).withUnsafeBytes { PointerList.read($0) }
     }
 
-    @Test("What PostgreSQL prints of a list of pointers is read, and is what went in")
+    @Test("Parses PostgreSQL's text of a pointer list back into the same pointers")
     func lists() async throws {
         try await TestStore.run { (store) async throws in
             let pointers = [
@@ -28,7 +28,7 @@ struct PointerListTests {
     }
 
     @Test(
-        "Anything else is left to the reader of JSON",
+        "Leaves anything else to the JSON parser",
         arguments: [
             "", "[", "]", "null", "{}", "[null]", "[1]", "[[]]", "[ ]",
             #"{"__type": "Pointer", "objectId": "a", "className": "A"}"#,

@@ -27,7 +27,7 @@ struct ReferenceDefectAggregateTests {
     }
 
     @Test(
-        "Stages run in the order in which they stand, each as often as it stands there",
+        "Stages run in the given order, also when repeated",
         arguments: [
             (
                 #"[{"$sort":{"n":-1}},{"$limit":2},{"$group":{"_id":null,"total":{"$sum":"$n"}}}]"#,
@@ -52,7 +52,7 @@ struct ReferenceDefectAggregateTests {
     }
 
     @Test(
-        "A $match knows every constraint of a query, falsy values and missing fields included",
+        "$match supports query constraints, including falsy values and missing fields",
         arguments: [
             (#"{"n":0}"#, 1), (#"{"flag":false}"#, 1), (#"{"text":""}"#, 1), (#"{"g":null}"#, 2),
             (#"{"g":{"$exists":true}}"#, 3), (#"{"p":{"$exists":true}}"#, 1), (#"{"p":{"$exists":false}}"#, 4),
@@ -68,7 +68,7 @@ struct ReferenceDefectAggregateTests {
     }
 
     @Test(
-        "Groups are made by any expression, and sums are numbers",
+        "Groups by any expression, and returns sums as numbers",
         arguments: [
             (
                 #"[{"$match":{"d":{"$exists":true}}},{"$group":{"_id":{"y":{"$year":"$d"},"m":{"$month":"$d"}},"n":{"$sum":1}}},{"$sort":{"_id.m":1}}]"#,
@@ -89,7 +89,7 @@ struct ReferenceDefectAggregateTests {
     }
 
     @Test(
-        "A $project computes, leaves the id out, and gives the dates alone",
+        "$project computes values, omits the id and can return a date alone",
         arguments: [
             (
                 #"[{"$match":{"objectId":"c"}},{"$project":{"_id":0,"double":{"$multiply":["$n",2]}}}]"#,
@@ -107,7 +107,7 @@ struct ReferenceDefectAggregateTests {
     }
 
     @Test(
-        "Lists are unwound and other classes looked up",
+        "Supports $unwind and $lookup",
         arguments: [
             (
                 #"[{"$unwind":"$l"},{"$group":{"_id":"$l","n":{"$sum":1}}},{"$sort":{"_id":1}}]"#,

@@ -5,7 +5,7 @@ import Testing
 /// Queries for which parse-server on PostgreSQL fails or returns the wrong objects.
 @Suite("Queries that parse-server gets wrong on PostgreSQL")
 struct ReferenceDefectQueryTests {
-    @Test("An inner query that finds nothing lets no object through, and its negation all")
+    @Test("An empty subquery matches no object, and its negation matches all")
     func emptySubqueries() async throws {
         try await TestStore.run { test in
             try await test.create("A", "a", #"{"p":{"__type":"Pointer","className":"B","objectId":"b1"},"s":"x"}"#)
@@ -23,7 +23,7 @@ struct ReferenceDefectQueryTests {
         }
     }
 
-    @Test("A list in $in stands for its elements, and a list in that list for a whole array")
+    @Test("A list inside $in stands for its elements, and a list nested in it for a whole array")
     func arraysInLists() async throws {
         try await TestStore.run { test in
             try await test.create("A", "a", #"{"l":[1,2]}"#)
@@ -40,7 +40,7 @@ struct ReferenceDefectQueryTests {
         }
     }
 
-    @Test("A dotted key goes into every object of an array, and into one of them by its place")
+    @Test("A dotted key reaches into every object of an array, or into one by its index")
     func arraysOfObjects() async throws {
         try await TestStore.run { test in
             try await test.create("A", "a", #"{"l":[{"t":"x","k":[1,2]},{"t":null}]}"#)
@@ -67,7 +67,7 @@ struct ReferenceDefectQueryTests {
         }
     }
 
-    @Test("Dates inside of objects are compared as dates, and numbers beside texts are no error")
+    @Test("Compares dates inside objects as dates, and values of mixed types without an error")
     func nestedOrder() async throws {
         try await TestStore.run { test in
             func date(_ iso: String) -> String { #"{"__type":"Date","iso":"\#(iso)"}"# }
@@ -86,7 +86,7 @@ struct ReferenceDefectQueryTests {
         }
     }
 
-    @Test("An order by a field wins over the distance, which orders otherwise")
+    @Test("An explicit order takes precedence over the distance of a near query")
     func nearInAnotherOrder() async throws {
         try await TestStore.run { test in
             for (id, longitude) in [("b", 1), ("c", 2), ("a", 3)] {
@@ -100,7 +100,7 @@ struct ReferenceDefectQueryTests {
         }
     }
 
-    @Test("A class may have two places in each object")
+    @Test("A class can have two GeoPoint fields")
     func twoPlaces() async throws {
         try await TestStore.run { test in
             let place = #"{"__type":"GeoPoint","latitude":1,"longitude":2}"#
@@ -110,7 +110,7 @@ struct ReferenceDefectQueryTests {
         }
     }
 
-    @Test("Two fields that must be unique together are refused with 137 when both are alike")
+    @Test("Violating a unique index on two fields fails with 137")
     func uniqueTogether() async throws {
         try await TestStore.run { test in
             try await test.create("A", "a", #"{"x":"1","y":"2"}"#)
@@ -122,7 +122,7 @@ struct ReferenceDefectQueryTests {
         }
     }
 
-    @Test("Distinct values are found at any depth, by the elements of arrays, and in classes with relations")
+    @Test("Finds distinct values at any depth, in array elements, and in classes with relations")
     func distinct() async throws {
         try await TestStore.run { test in
             let relation = #"{"__op":"AddRelation","objects":[{"__type":"Pointer","className":"B","objectId":"b1"}]}"#

@@ -28,7 +28,7 @@ import Testing
         return seen.withLock { $0 }
     }
 
-    @Test("Each row comes once and in order, whatever their number", arguments: [0, 1, 1023, 1024, 1025, 2048, 5000])
+    @Test("Reads each row once and in order, whatever the row count", arguments: [0, 1, 1023, 1024, 1025, 2048, 5000])
     func counts(count: Int) async throws {
         try await TestServer.withDatabase { uri in
             try await TestServer.execute(
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("Large rows after small ones come once and in order where they outgrow the memory of a result")
+    @Test("Reads each row once and in order if large rows after small ones exceed the result limit")
     func burst() async throws {
         try await TestServer.withDatabase { uri in
             try await TestServer.execute(

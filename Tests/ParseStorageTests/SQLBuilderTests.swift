@@ -2,9 +2,9 @@ import JSON
 import ParseStorage
 import Testing
 
-@Suite("Parameters of a statement that is being written")
+@Suite("Parameters of a statement under construction")
 struct SQLBuilderTests {
-    @Test("The principals of a caller are one of them, however often they are asked for")
+    @Test("Binds the same principals only once")
     func principals() {
         var builder = SQLBuilder()
         let principals: [Name] = ["*", "role:Editors", "kim"]

@@ -1,6 +1,6 @@
 import Testing
 
-@Suite("Conditions on plain fields")
+@Suite("Constraints on scalar fields")
 struct ScalarConstraintTests {
     private static func fill(_ test: TestStore) async throws {
         try await test.create(
@@ -14,7 +14,7 @@ struct ScalarConstraintTests {
         try await test.create("T", "c")
     }
 
-    @Test("Equality compares values of one type, and null is missing")
+    @Test("Equality compares values of the same type, and null matches missing values")
     func equality() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -34,7 +34,7 @@ struct ScalarConstraintTests {
         }
     }
 
-    @Test("A value of another type matches nothing and is no error")
+    @Test("A value of another type matches nothing and causes no error")
     func otherTypes() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -68,7 +68,7 @@ struct ScalarConstraintTests {
         }
     }
 
-    @Test("Not equal holds for missing fields too")
+    @Test("$ne also matches missing fields")
     func notEqual() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -83,7 +83,7 @@ struct ScalarConstraintTests {
         }
     }
 
-    @Test("$in matches any value, null in it the missing, and an empty list nothing")
+    @Test("$in matches any listed value, null in it matches missing ones, and an empty list nothing")
     func membership() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -108,7 +108,7 @@ struct ScalarConstraintTests {
         }
     }
 
-    @Test("A pointer to another class is not the pointer with its id")
+    @Test("A pointer to another class with the same id doesn't match")
     func otherClass() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -130,7 +130,7 @@ struct ScalarConstraintTests {
         }
     }
 
-    @Test("Comparisons keep to one type, empty texts and false included")
+    @Test("Comparisons match only values of the same type, including empty text and false")
     func comparisons() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -149,7 +149,7 @@ struct ScalarConstraintTests {
         }
     }
 
-    @Test("A field that the class does not have is missing from every object")
+    @Test("A field that the class doesn't have counts as missing in every object")
     func unknownFields() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -171,7 +171,7 @@ struct ScalarConstraintTests {
         }
     }
 
-    @Test("Groups treat missing as false, so that $nor finds rows without the field")
+    @Test("A constraint on a missing field counts as false, so $nor finds objects without the field")
     func groups() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -188,7 +188,7 @@ struct ScalarConstraintTests {
         }
     }
 
-    @Test("Regular expressions mean what they mean in JavaScript")
+    @Test("Regular expressions work as in JavaScript")
     func regularExpressions() async throws {
         try await TestStore.run { test in
             try await test.create("R", "a", #"{"s":"Hello World","n":1}"#)
@@ -219,7 +219,7 @@ struct ScalarConstraintTests {
         }
     }
 
-    @Test("Full-text search finds words in any order and leaves operators alone")
+    @Test("Full-text search finds words in any order and ignores operators")
     func fullText() async throws {
         try await TestStore.run { test in
             try await test.create("X", "a", #"{"s":"The quick brown foxes"}"#)

@@ -19,7 +19,7 @@ import Testing
         return objects
     }
 
-    @Test("Long strings, arrays, objects and bytes come as their type, size and beginning; short ones as they are")
+    @Test("Shortens long strings, arrays, objects and bytes to type, size and start; keeps short ones")
     func types() async throws {
         try await TestStore.run { test in
             let words = String(repeating: "é", count: 100)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("Included objects are shortened as well; a field that a rule looks into is not")
+    @Test("Shortens included objects, too, but not a field that an owner rule checks")
     func includes() async throws {
         try await TestStore.run { test in
             let long = String(repeating: "x", count: 500)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("The size of a long array is told from parts of it")
+    @Test("Counts a long array's elements exactly and estimates its bytes")
     func size() async throws {
         try await TestStore.run { test in
             let element = "{\"name\": \"An entry of the list\", \"plays\": 100}"

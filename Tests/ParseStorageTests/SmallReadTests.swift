@@ -6,9 +6,9 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Reads of small classes beside reads that take long")
+@Suite("Reads of small classes beside slow reads")
 struct SmallReadTests {
-    @Test("Counts, places, words and patterns are answered while all connections for slow reads are taken")
+    @Test("Counts, geo, text and pattern searches complete while all slow-read connections are in use")
     func beside() async throws {
         try await TestStore.run { test in
             try await test.create(

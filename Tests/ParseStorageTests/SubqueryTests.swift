@@ -2,13 +2,13 @@ import ParseModel
 import ParseStorage
 import Testing
 
-@Suite("Relations and queries inside queries")
+@Suite("Relations and subqueries")
 struct SubqueryTests {
     private static func pointer(_ id: String, _ className: String = "B") -> String {
         #"{"__type":"Pointer","className":"\#(className)","objectId":"\#(id)"}"#
     }
 
-    @Test("Pointers and lists of pointers are found by a query over their class")
+    @Test("Finds pointers and lists of pointers by a query over their class")
     func inQuery() async throws {
         try await TestStore.run { test in
             try await test.create("B", "b1", #"{"n":1}"#)
@@ -33,7 +33,7 @@ struct SubqueryTests {
         }
     }
 
-    @Test("$select compares the values of a key, which missing values never equal")
+    @Test("$select compares the values of a key, and missing values never match")
     func select() async throws {
         try await TestStore.run { test in
             try await test.create("B", "b1", #"{"city":"Rome","o":{"n":1},"l":["x","y"]}"#)
@@ -56,7 +56,7 @@ struct SubqueryTests {
         }
     }
 
-    @Test("Relations are read both ways, and adding twice or removing the absent changes nothing")
+    @Test("Queries relations both ways; adding twice or removing absent objects changes nothing")
     func relations() async throws {
         try await TestStore.run { test in
             for id in ["b1", "b2", "b3"] { try await test.create("B", id, #"{"n":1}"#) }
@@ -109,7 +109,7 @@ struct SubqueryTests {
         }
     }
 
-    @Test("Only readers see an object, in inner queries too")
+    @Test("ACLs limit who can find, update and delete an object")
     func readers() async throws {
         try await TestStore.run { test in
             try await test.create("A", "open")

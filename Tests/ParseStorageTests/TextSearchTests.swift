@@ -19,7 +19,7 @@ struct TextSearchTests {
         #"{"s":{"$text":{"$search":{"$term":\#(JSONValue.string(term).text)\#(more)}}}}"#
     }
 
-    @Test("Words are found in any order and any form, phrases as they stand, and a minus leaves out")
+    @Test("Finds words in any order and form, exact phrases and alternatives, and excludes words after a minus")
     func words() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -33,7 +33,7 @@ struct TextSearchTests {
         }
     }
 
-    @Test("Punctuation of any kind is no error")
+    @Test("Accepts any punctuation in search terms")
     func punctuation() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -48,7 +48,7 @@ struct TextSearchTests {
         }
     }
 
-    @Test("With $caseSensitive capitals are found as they stand, in every form of the search")
+    @Test("$caseSensitive matches exact capitalization in every form of search")
     func caseSensitive() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -67,7 +67,7 @@ struct TextSearchTests {
         }
     }
 
-    @Test("Accents count, unless $diacriticSensitive is false")
+    @Test("Accents matter unless $diacriticSensitive is false")
     func diacriticSensitive() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)
@@ -84,7 +84,7 @@ struct TextSearchTests {
         }
     }
 
-    @Test("The language says which forms of a word are the same")
+    @Test("$language determines which word forms match")
     func languages() async throws {
         try await TestStore.run { test in
             try await test.create("X", "a", #"{"s":"Die H\u00E4user am See"}"#)
@@ -101,7 +101,7 @@ struct TextSearchTests {
         }
     }
 
-    @Test("The score comes with the key $score and orders the results, wherever $text stands in the query")
+    @Test("The key $score returns the score and sorts the results, wherever $text is in the query")
     func score() async throws {
         try await TestStore.run { test in
             try await test.create("X", "once", #"{"s":"a fox among many other animals of the wood","n":1,"t":"x"}"#)

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("An object that is put back is the same to the byte, with its dates, permissions and relations")
+    @Test("A restored object is exactly the same, with its dates, permissions and relations")
     func exact() async throws {
         try await TestStore.run { test in
             try await ConsoleTables(client: test.client).prepare()
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("What the class has lost since is named")
+    @Test("Restoring an object reports the fields that its class no longer has")
     func dropped() async throws {
         try await TestStore.run { test in
             try await ConsoleTables(client: test.client).prepare()
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test("Values that do not fit the types that their fields have by now are named, and left out")
+    @Test("Restoring leaves out and reports values that no longer fit the types of their fields")
     func misfits() async throws {
         try await TestStore.run { test in
             try await ConsoleTables(client: test.client).prepare()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("Columns that no schema lists come back as well, and fields that the class got meanwhile are empty")
+    @Test("Restores columns outside the schema, and leaves fields added meanwhile empty")
     func hidden() async throws {
         try await TestStore.run { test in
             try await ConsoleTables(client: test.client).prepare()
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("Nothing is put back where the id is taken or the class is gone, and it stays in the trash")
+    @Test("An object stays in the trash if its id is taken or its class is gone")
     func taken() async throws {
         try await TestStore.run { test in
             try await ConsoleTables(client: test.client).prepare()
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("What was removed long ago is forgotten, and the oldest of what is too much")
+    @Test("Deletes old objects from the trash, and the oldest ones beyond its size limit")
     func bounds() async throws {
         try await TestStore.run { test in
             // The table doesn't exist yet.

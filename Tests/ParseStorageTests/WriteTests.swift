@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Writes")
 struct WriteTests {
-    @Test("Every type comes back in its JSON form")
+    @Test("Returns values of every type in their JSON form")
     func forms() async throws {
         try await TestStore.run { test in
             try await test.create("B", "b1")
@@ -36,7 +36,7 @@ struct WriteTests {
         }
     }
 
-    @Test("Every type can be set by an update, Bytes included, and removed by null and Delete")
+    @Test("Updates set values of every type, including Bytes, and remove them with null or Delete")
     func updates() async throws {
         try await TestStore.run { test in
             let values = [
@@ -62,7 +62,7 @@ struct WriteTests {
         }
     }
 
-    @Test("Null and Delete of a field that the class does not have change nothing")
+    @Test("Null or Delete for a field that the class doesn't have changes nothing")
     func unknownFields() async throws {
         try await TestStore.run { test in
             try await test.create("T", "t", #"{"n":1}"#)
@@ -74,7 +74,7 @@ struct WriteTests {
         }
     }
 
-    @Test("Increment counts a missing number as 0, and many at once all count")
+    @Test("Increment counts a missing number as 0, and concurrent increments add up")
     func increment() async throws {
         try await TestStore.run { test in
             try await test.create("T", "t", #"{"a":1}"#)
@@ -90,7 +90,7 @@ struct WriteTests {
         }
     }
 
-    @Test("Add keeps order and duplicates, AddUnique adds once in order, Remove takes all")
+    @Test("Add keeps order and duplicates, AddUnique adds missing values once, Remove removes all copies")
     func arrays() async throws {
         try await TestStore.run { test in
             try await test.create("T", "t", #"{"l":["c","a","c"]}"#)
@@ -117,7 +117,7 @@ struct WriteTests {
         }
     }
 
-    @Test("Setting a place inside an object leaves its neighbours alone, at any depth")
+    @Test("Setting a nested key leaves its siblings alone, at any depth")
     func dottedSet() async throws {
         try await TestStore.run { test in
             try await test.create("T", "t", #"{"o":{"a":{"b":{"x":1,"y":2},"z":3}}}"#)
@@ -135,7 +135,7 @@ struct WriteTests {
         }
     }
 
-    @Test("AddUnique compares whole values, of a few items and of many", arguments: [0, 20])
+    @Test("AddUnique compares whole values, with few items and with many", arguments: [0, 20])
     func uniqueItems(others: Int) async throws {
         try await TestStore.run { test in
             try await test.create("T", "t", #"{"l":[1,{"a":1,"b":2},[1,2],"x"]}"#)
@@ -177,7 +177,7 @@ struct WriteTests {
         }
     }
 
-    @Test("Places inside arrays can be set and counted, beyond the end too")
+    @Test("Array elements can be set and incremented by index, also beyond the end")
     func arrayPlaces() async throws {
         try await TestStore.run { test in
             try await test.create("T", "t", #"{"l":[{"x":1,"y":1},{"x":2}]}"#)
@@ -193,7 +193,7 @@ struct WriteTests {
         }
     }
 
-    @Test("A value that must be unique is refused with 137, on create and on update")
+    @Test("Duplicates in a unique index fail with 137, user names with 202 and emails with 203")
     func uniqueness() async throws {
         try await TestStore.run { test in
             try await test.create("T", "a", #"{"code":"x"}"#)
@@ -211,7 +211,7 @@ struct WriteTests {
         }
     }
 
-    @Test("A transaction keeps all or nothing, and a relation that exists already does not break it")
+    @Test("A transaction is atomic, and adding an existing relation doesn't break it")
     func transactions() async throws {
         try await TestStore.run { test in
             let add =
@@ -240,7 +240,7 @@ struct WriteTests {
     }
 
     @Test(
-        "Values that a column cannot hold are refused with Parse's errors",
+        "Rejects values that a column can't hold with Parse errors",
         arguments: [
             (#"{"s":"a\u0000b"}"#, 107), (#"{"o":{"k":"a\u0000b"}}"#, 107), (#"{"l":[{"k\u0000":1}]}"#, 107),
             (#"{"o":{"a.b":1}}"#, 121), (#"{"o":{"$x":1}}"#, 121), (#"{"l":[[{"a$b":1}]]}"#, 121),
