@@ -5,7 +5,7 @@ import Testing
 
 /// Reading of BSON documents, including invalid ones.
 @Suite struct BSONReaderTests {
-    @Test("Every type of MongoDB's is read")
+    @Test("Reads every BSON type")
     func everyType() throws {
         let document = try BSONReader.document(BSONBytes.everything)
         let id = try #require(BSONObjectID(hexadecimal: "0102030405060708090a0b0c"))
@@ -24,7 +24,7 @@ import Testing
         #expect(document["decimal"]?.numberValue == 0.5)
     }
 
-    @Test("A document that is cut off anywhere is refused")
+    @Test("Rejects a document truncated at any byte")
     func truncated() {
         let bytes = BSONBytes.everything
         for count in 0..<bytes.count {
@@ -34,7 +34,7 @@ import Testing
         #expect(throws: BSONError.self) { try BSONReader.document(bytes + [0]) }
     }
 
-    @Test("Lengths that lie, ends that are missing and types that are not are refused, and say where")
+    @Test("Rejects false lengths, missing terminators and unknown types, and reports where they are")
     func malformed() {
         let scenarios: [(String, [UInt8], String)] = [
             ("a negative length", BSONBytes.int32(-1) + [0], "an invalid length at byte 0"),
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("A text that is not UTF-8 is kept as bytes, beside all others")
+    @Test("Keeps a text that isn't UTF-8 as bytes and reads the other members")
     func malformedText() throws {
         let bytes = BSONBytes.document(
             BSONBytes.member(2, "a", BSONBytes.int32(3) + [0xC3, 0x28, 0])
@@ -82,7 +82,7 @@ import Testing
         #expect(document["b"] == .string("x"))
     }
 
-    @Test("A hundred levels are read, and more than two hundred are refused without end of the stack")
+    @Test("Reads 200 levels of nesting, and rejects more without exhausting the stack")
     func depth() throws {
         _ = try BSONReader.document(BSONBytes.nested(100))
         _ = try BSONReader.document(BSONBytes.nested(200))
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test("Ten thousand mutations of a document are read or refused, and nothing else")
+    @Test("Reads or rejects 10,000 mutated documents without crashing")
     func mutations() {
         BSONMutations.run(seed: 24, count: 10_000)
     }
@@ -110,6 +110,6 @@ import Testing
     }
 
     @Test(
-        "What is no decimal number is none", arguments: ["", "x", "1.2.3", "1E", "12345678901234567890123456789012345"])
+        "Rejects invalid decimal numbers", arguments: ["", "x", "1.2.3", "1E", "12345678901234567890123456789012345"])
     func noDecimals(text: String) { #expect(BSONDecimal(text: text) == nil) }
 }

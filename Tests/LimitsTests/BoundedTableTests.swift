@@ -1,9 +1,9 @@
 import Limits
 import Testing
 
-@Suite("A table that holds so much at most")
+@Suite("Bounded table")
 struct BoundedTableTests {
-    @Test("drops what was used longest ago")
+    @Test("Evicts the least recently used entry")
     func eviction() {
         var table = BoundedTable<Int, String>(capacity: 2)
         table.set("one", for: 1)
@@ -15,7 +15,7 @@ struct BoundedTableTests {
         #expect(table.count == 2)
     }
 
-    @Test("takes a new value of a key for a use, whether it weighs as much or not")
+    @Test("Counts replacing a value as a use, with the same weight or another")
     func replacement() {
         for weight in [1, 2] {
             var table = BoundedTable<Int, String>(capacity: 1 + weight)
@@ -27,7 +27,7 @@ struct BoundedTableTests {
         }
     }
 
-    @Test("weighs what it holds, and keeps nothing that weighs more than all")
+    @Test("Limits the total weight, and doesn't keep an entry heavier than the capacity")
     func weight() {
         var table = BoundedTable<Int, String>(capacity: 10)
         table.set("a", for: 1, weight: 4)
@@ -41,7 +41,7 @@ struct BoundedTableTests {
         #expect(table.count == 2)
     }
 
-    @Test("replaces, removes and begins anew")
+    @Test("Replaces and removes entries, and can be filled again after it was emptied")
     func changes() {
         var table = BoundedTable<String, Int>(capacity: 3)
         for (index, key) in ["a", "b", "c", "a"].enumerated() { table.set(index, for: key) }

@@ -15,7 +15,7 @@ import Testing
         return all
     }
 
-    @Test("A sender of a thousand log-ins keeps another waiting for one of them, not for all")
+    @Test("Senders take turns, so a thousand entries of one don't delay another")
     func addresses() {
         var queue = FairQueue<String>()
         for number in 0..<1000 { queue.append("a\(number)", number: number, from: Self.source("a")) }
@@ -27,7 +27,7 @@ import Testing
         #expect(queue.count == 0)
     }
 
-    @Test("Behind one proxy, connections take turns")
+    @Test("Connections behind one proxy take turns")
     func connections() {
         let (first, second) = (Connection(), Connection())
         var queue = FairQueue<String>()
@@ -38,7 +38,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test("Work that nobody waits for leaves the queue and gives its sender no second turn")
+    @Test("Removed work leaves the queue and gives its sender no extra turn")
     func removal() {
         var queue = FairQueue<String>()
         for number in 0..<3 { queue.append("a\(number)", number: number, from: Self.source("a")) }
@@ -52,7 +52,7 @@ import Testing
         #expect(Self.drain(&queue) == ["a0", "b6", "a2"])
     }
 
-    @Test("A sender that fills the queue makes room for others, and for nobody who has as much")
+    @Test("Drops the last work of the sender with the most, but not for a sender with as much")
     func eviction() {
         var queue = FairQueue<String>()
         for number in 0..<4 { queue.append("a\(number)", number: number, from: Self.source("a")) }
@@ -66,7 +66,7 @@ import Testing
         #expect(queue.count == 3)
     }
 
-    @Test("A thousand IPv6 addresses of one network are one sender")
+    @Test("IPv6 addresses of one network count as one sender, and IPv4-mapped addresses as IPv4")
     func networks() {
         #expect(Sender.network(of: "2001:db8:1:2::1") == Sender.network(of: "2001:db8:1:2:ffff::9"))
         #expect(Sender.network(of: "2001:db8:1:2::1") != Sender.network(of: "2001:db8:1:102::1"))

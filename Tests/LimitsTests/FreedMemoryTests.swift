@@ -3,7 +3,7 @@
     import Limits
     import Testing
 
-    @Suite("Memory that was freed in pieces")
+    @Suite("Memory freed in small blocks")
     struct FreedMemoryTests {
         private static let size = 3_000
 
@@ -33,7 +33,7 @@
             return false
         }
 
-        @Test("goes back to the system, whatever else lies behind it", .timeLimit(.minutes(2)))
+        @Test("Returns to the system even if a later block is still in use", .timeLimit(.minutes(2)))
         func returned() async throws {
             // Retried, because other tests may allocate memory in the same pages.
             while try await !Self.leaves() {}

@@ -2,7 +2,7 @@ import Limits
 import Synchronization
 import Testing
 
-@Suite("A gate")
+@Suite("Gate")
 struct GateTests {
     private let first = Sender(address: "192.0.2.1")
     private let second = Sender(address: "192.0.2.2")
@@ -20,7 +20,7 @@ struct GateTests {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    @Test("lets so many of one sender wait, and others beside them", .timeLimit(.minutes(1)))
+    @Test("Limits how many entries of one sender wait, without limiting other senders", .timeLimit(.minutes(1)))
     func waitingShare() async throws {
         let gate = Gate(capacity: 1, maxWaiting: 2, waitingShare: 1)
         try await gate.enter(of: first)
@@ -36,7 +36,7 @@ struct GateTests {
         #expect(gate.used == 0)
     }
 
-    @Test("lets in what there is room for, and the rest in turns by sender", .timeLimit(.minutes(1)))
+    @Test("Admits waiting senders in turns", .timeLimit(.minutes(1)))
     func turns() async throws {
         let gate = Gate(capacity: 1)
         let order = Order()
@@ -53,7 +53,7 @@ struct GateTests {
         #expect(gate.used == 0)
     }
 
-    @Test("lets one sender have no more than its share, and others pass it", .timeLimit(.minutes(1)))
+    @Test("Limits one sender to its share and lets others pass it", .timeLimit(.minutes(1)))
     func share() async throws {
         let gate = Gate(capacity: 2, share: 1)
         try await gate.enter(of: first)
@@ -67,7 +67,7 @@ struct GateTests {
         #expect(gate.used == 0)
     }
 
-    @Test("leaves room to the next sender, however many there are that want all of it", .timeLimit(.minutes(1)))
+    @Test("Leaves room for a new sender, however many others want the whole capacity", .timeLimit(.minutes(1)))
     func room() throws {
         let gate = Gate(capacity: 256, leavesRoom: true)
         var inside: [Sender] = []
@@ -84,7 +84,7 @@ struct GateTests {
         #expect(gate.tryEnter(of: Sender(address: "198.51.100.1")))
     }
 
-    @Test("leaves places to others, and has a place again when it is let go")
+    @Test("Leaves slots for other senders, and gets a slot back when its holder is deallocated")
     func places() {
         let gate = Gate(capacity: 1024, leavesRoom: true)
         var taken: [GatePlace] = []
@@ -95,7 +95,7 @@ struct GateTests {
         #expect(gate.used == 0)
     }
 
-    @Test("refuses nobody who can enter at once, however many wait for themselves", .timeLimit(.minutes(1)))
+    @Test("Admits a sender that needn't wait even if the queue of waiting entries is full", .timeLimit(.minutes(1)))
     func roomBesideWaiting() async throws {
         let gate = Gate(capacity: 4, leavesRoom: true, maxWaiting: 1)
         for _ in 0..<3 { #expect(gate.tryEnter(of: first)) }
@@ -108,7 +108,7 @@ struct GateTests {
         try await waits.value
     }
 
-    @Test("lets the sender in first whose work took the least time", .timeLimit(.minutes(1)))
+    @Test("Admits the sender whose work took the least time first", .timeLimit(.minutes(1)))
     func time() async throws {
         let gate = Gate(capacity: 1, countsTime: true)
         let order = Order()
@@ -132,7 +132,7 @@ struct GateTests {
         #expect(order.names.first == "short")
     }
 
-    @Test("lets what weighs more than it takes in alone", .timeLimit(.minutes(1)))
+    @Test("Admits an entry heavier than the capacity only when nothing else is inside", .timeLimit(.minutes(1)))
     func weight() async throws {
         let gate = Gate(capacity: 10)
         #expect(gate.tryEnter(weight: 4, of: first))
@@ -145,7 +145,7 @@ struct GateTests {
         gate.leave(weight: 50, of: second)
     }
 
-    @Test("lets in a part of the weight, without waiting")
+    @Test("Admits part of a weight without waiting")
     func parts() {
         let gate = Gate(capacity: 60)
         #expect(gate.enter(upTo: 49, of: first) == 49)
@@ -157,7 +157,7 @@ struct GateTests {
         #expect(gate.used == 21)
     }
 
-    @Test("lets others pass a sender that waits for itself, and counts what is inside anyway", .timeLimit(.minutes(1)))
+    @Test("Lets others pass a sender that waits for its share, and counts excess weight", .timeLimit(.minutes(1)))
     func overfull() async throws {
         let gate = Gate(capacity: 10, share: 5)
         #expect(gate.tryEnter(weight: 4, of: first))
@@ -174,7 +174,7 @@ struct GateTests {
         #expect(gate.used == 0)
     }
 
-    @Test("forgets who is cancelled or leaves while it waits", .timeLimit(.minutes(1)))
+    @Test("Removes waiting tasks that are cancelled or whose caller leaves", .timeLimit(.minutes(1)))
     func abandonment() async throws {
         let gate = Gate(capacity: 1)
         try await gate.enter(of: first)
@@ -191,7 +191,7 @@ struct GateTests {
         #expect(gate.used == 0)
     }
 
-    @Test("refuses when too many wait", .timeLimit(.minutes(1)))
+    @Test("Rejects entries when too many are waiting", .timeLimit(.minutes(1)))
     func fullness() async throws {
         let gate = Gate(capacity: 1, maxWaiting: 1)
         try await gate.enter(of: first)
@@ -203,7 +203,7 @@ struct GateTests {
         gate.leave(of: first)
     }
 
-    @Test("loses no place among thousands that come, wait and are cancelled", .timeLimit(.minutes(1)))
+    @Test("Loses no slot while thousands of tasks enter, wait and are cancelled", .timeLimit(.minutes(1)))
     func crowd() async throws {
         let gate = Gate(capacity: 3)
         await withTaskGroup(of: Void.self) { group in

@@ -2,7 +2,7 @@ import Limits
 import Synchronization
 import Testing
 
-@Suite("The memory that requests hold")
+@Suite("Memory held by requests")
 struct HeldMemoryTests {
     private static let large = HeldMemory.smallest
 
@@ -24,7 +24,7 @@ struct HeldMemoryTests {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    @Test("What there is no room for is thrown away and read again when there is", .timeLimit(.minutes(1)))
+    @Test("Discards a result that doesn't fit in memory, and reads it again once it does", .timeLimit(.minutes(1)))
     func reading() async throws {
         let budget = MemoryBudget(capacity: Self.large)
         let first = HeldMemory(in: budget, depth: 0)
@@ -44,7 +44,7 @@ struct HeldMemoryTests {
         #expect(budget.gate(depth: 0).used == 0)
     }
 
-    @Test("What is small, and what a request reads that holds something, waits for nothing", .timeLimit(.minutes(1)))
+    @Test("Small results and further reads of a request that holds memory don't wait", .timeLimit(.minutes(1)))
     func passing() async throws {
         let budget = MemoryBudget(capacity: Self.large)
         let first = HeldMemory(in: budget, depth: 0)
@@ -61,7 +61,7 @@ struct HeldMemoryTests {
         #expect(budget.gate(depth: 0).used == 0)
     }
 
-    @Test("Parts of one request never wait for each other", .timeLimit(.minutes(1)))
+    @Test("Parts of one request don't wait for each other's memory", .timeLimit(.minutes(1)))
     func parts() async throws {
         let budget = MemoryBudget(capacity: Self.large)
         let first = HeldMemory(in: budget, depth: 0)
@@ -77,7 +77,7 @@ struct HeldMemoryTests {
         second.leave()
     }
 
-    @Test("What cloud code asks for has memory of its depth; what is gone holds none", .timeLimit(.minutes(1)))
+    @Test("Calls from cloud code have a budget per depth; finished ones hold no memory", .timeLimit(.minutes(1)))
     func depths() async throws {
         let budget = MemoryBudget(capacity: Self.large)
         for depth in [0, 1, 16, 1_000] {

@@ -2,11 +2,11 @@ import Limits
 import Synchronization
 import Testing
 
-@Suite("The place of a request")
+@Suite("Slot of a request")
 struct HeldPlaceTests {
     private struct Failure: Error {}
 
-    @Test("is held while the request is carried out, and given back when it ends or fails")
+    @Test("Is held while the request runs, and released when it ends or fails")
     func held() async throws {
         let gate = Gate(capacity: 1)
         try await HeldPlace.run(in: gate) { #expect(gate.used == 1) }
@@ -14,7 +14,7 @@ struct HeldPlaceTests {
         #expect(gate.used == 0 && HeldPlace.current == nil)
     }
 
-    @Test("is given back while other code works, and taken again by the last part that comes back")
+    @Test("Is released during outside calls, and taken again when the last one returns")
     func outside() async throws {
         let gate = Gate(capacity: 1)
         try await HeldPlace.run(in: gate) {
@@ -33,7 +33,7 @@ struct HeldPlaceTests {
         #expect(gate.used == 0)
     }
 
-    @Test("is not waited for by a request whose caller has left", .timeLimit(.minutes(1)))
+    @Test("Isn't waited for after the caller has left", .timeLimit(.minutes(1)))
     func left() async throws {
         let gate = Gate(capacity: 1)
         let presence = CallerPresence()

@@ -1,12 +1,12 @@
 import Limits
 import Testing
 
-@Suite("A queue that serves its senders in turns")
+@Suite("Sender queue")
 struct SenderQueueTests {
     private let first = Sender(address: "192.0.2.1")
     private let second = Sender(address: "192.0.2.2")
 
-    @Test("gives each sender a turn, and keeps the order of each")
+    @Test("Serves senders in turns and keeps each sender's order")
     func turns() {
         var queue = SenderQueue<String>()
         for name in ["a1", "a2", "a3"] { queue.append(name, of: first) }
@@ -17,7 +17,7 @@ struct SenderQueueTests {
         #expect(queue.isEmpty)
     }
 
-    @Test("puts what has waited before before all others of its sender")
+    @Test("Puts prepended work before all other work of its sender")
     func prepending() {
         var queue = SenderQueue<String>()
         queue.append("a2", of: first)
@@ -30,7 +30,7 @@ struct SenderQueueTests {
         #expect(taken == ["a-1", "b1", "a2"])
     }
 
-    @Test("forgets what is removed at once, wherever it stands")
+    @Test("Removes work at any position, and only once")
     func removal() {
         var queue = SenderQueue<Int>()
         let tickets = (0..<10_000).map { queue.append($0, of: first) }
@@ -41,7 +41,7 @@ struct SenderQueueTests {
         #expect(queue.popFirst() == nil)
     }
 
-    @Test("passes over senders that may not be served now")
+    @Test("Skips senders that can't be served now")
     func skipping() {
         var queue = SenderQueue<Int>()
         queue.append(1, of: first)
@@ -52,7 +52,7 @@ struct SenderQueueTests {
         #expect(queue.popFirst()?.element == 1)
     }
 
-    @Test("takes the sender of the lowest rank first, and of those of one rank the one served longest ago")
+    @Test("Serves the lowest rank first, and within a rank the sender served longest ago")
     func ranks() {
         var queue = SenderQueue<String>()
         let third = Sender(address: "192.0.2.3")
@@ -65,7 +65,7 @@ struct SenderQueueTests {
         #expect(taken == ["b1", "c1", "b2", "c2", "a1", "a2"])
     }
 
-    @Test("passes over senders of a low rank that may not be served, and stops at the lowest that must be waited for")
+    @Test("Skips senders of a low rank that can't be served, or stops at one that must be waited for")
     func ranksWithChoices() {
         var queue = SenderQueue<String>()
         queue.append("a1", of: first)
@@ -78,7 +78,7 @@ struct SenderQueueTests {
     }
 
     @Test(
-        "knows one network by its address of either version",
+        "Treats IPv4-mapped addresses and addresses of one IPv6 network as the same sender",
         arguments: [
             ("192.0.2.1", "::ffff:192.0.2.1", true), ("2001:db8::1", "2001:db8::2:3", true),
             ("2001:db8::1", "2001:db8:0:ff::1", true), ("2001:db8::1", "2001:db8:0:100::1", false),

@@ -1,12 +1,12 @@
 import Limits
 import Testing
 
-@Suite("The time that senders took")
+@Suite("Time spent per sender")
 struct SpentTimeTests {
     private let first = Sender(address: "192.0.2.1")
     private let second = Sender(address: "192.0.2.2")
 
-    @Test("adds up by sender, and new senders begin at the level of the one admitted last")
+    @Test("Adds up per sender, and new senders start at the level of the sender admitted last")
     func levels() {
         var spent = SpentTime()
         spent.add(.seconds(2), to: first)
@@ -17,7 +17,7 @@ struct SpentTimeTests {
         #expect(spent[second] == .seconds(3))
     }
 
-    @Test("remembers a bounded number of senders, those counted last")
+    @Test("Is remembered for the last 4,096 senders")
     func bound() {
         var spent = SpentTime()
         for number in 1...10_000 { spent.add(.seconds(1), to: Sender(number: UInt64(number))) }

@@ -52,7 +52,7 @@ struct LocalPostgresTests {
         return (attributes[.posixPermissions] as? Int ?? 0) & 0o777
     }
 
-    @Test("The first start makes a cluster that answers, the second one keeps its data, and the folders are private")
+    @Test("The first start creates a private, durable cluster, and the second one keeps its data")
     func startsTwice() async throws {
         try await withFolder { folder in
             let first = LocalPostgres(dataFolder: folder, logger: Self.logger)
@@ -76,7 +76,7 @@ struct LocalPostgresTests {
         }
     }
 
-    @Test("A second server on the same folder is refused while the first one runs, and let in afterwards")
+    @Test("Rejects a second server on the same folder until the first one stops")
     func onlyOne() async throws {
         try await withFolder { folder in
             let first = LocalPostgres(dataFolder: folder, logger: Self.logger)
@@ -96,7 +96,7 @@ struct LocalPostgresTests {
         }
     }
 
-    @Test("A command shares the cluster of a server that runs, leaves it running, and starts it where none does")
+    @Test("A command shares the cluster of a running server, or starts it if no server is running")
     func shared() async throws {
         try await withFolder { folder in
             let command = LocalPostgres(dataFolder: folder, logger: Self.logger)
@@ -116,7 +116,7 @@ struct LocalPostgresTests {
         }
     }
 
-    @Test("A cluster that a killed server left running is taken over with all its data")
+    @Test("Takes over a cluster that a killed server left running, with all its data")
     func leftRunning() async throws {
         try await withFolder { folder in
             var abandoned: LocalPostgres? = LocalPostgres(dataFolder: folder, logger: Self.logger)
@@ -147,7 +147,7 @@ struct LocalPostgresTests {
             })
     }
 
-    @Test("A cluster whose postmaster was killed recovers what was committed")
+    @Test("Recovers committed data after the postmaster was killed")
     func killed() async throws {
         try await withFolder { folder in
             var abandoned: LocalPostgres? = LocalPostgres(dataFolder: folder, logger: Self.logger)
@@ -170,7 +170,7 @@ struct LocalPostgresTests {
     }
 
     @Test(
-        "A folder with a path too long for a socket, or with a quote and a comma in it, still works",
+        "Works in a folder whose path is too long for a socket or contains a quote and a comma",
         arguments: ["/" + String(repeating: "long", count: 25), "/o'brien, sons"])
     func oddPaths(path: String) async throws {
         try await withFolder(path) { folder in
@@ -222,7 +222,7 @@ struct LocalPostgresTests {
         return nil
     }
 
-    @Test("What a frozen server does not answer has an end: a read is asked again, a write and a lease are lost")
+    @Test("On a frozen connection, reads are retried, and writes and leases fail as connectionLost")
     func frozenBackends() async throws {
         try await withClient { client, _, _ in
             let shared = Int32(try await client.query("SELECT pg_backend_pid()").int(0, 0) ?? 0)
@@ -252,7 +252,7 @@ struct LocalPostgresTests {
         }
     }
 
-    @Test("A cancelled statement of a frozen server ends, whatever becomes of asking the server to cancel it")
+    @Test("A cancelled statement on a frozen server ends even if the cancel request gets no answer")
     func frozenCancellation() async throws {
         try await withClient { client, postmaster, _ in
             let start = ContinuousClock.now
@@ -275,14 +275,14 @@ struct LocalPostgresTests {
         }
     }
 
-    @Test("What takes long without a limit is waited for")
+    @Test("A script without a time limit can run longer than the statement timeout")
     func unlimited() async throws {
         try await withClient { client, _, _ in
             try await client.execute(script: "SELECT pg_sleep(7)", isTimeLimited: false)
         }
     }
 
-    @Test("A server that takes no connections is asked to cancel one statement by one connection")
+    @Test("Doesn't pile up cancel requests to a server that accepts no connections")
     func boundedCancellations() async throws {
         try await withClient(statementTimeout: .seconds(30)) { client, postmaster, folder in
             try await freezing([postmaster]) {

@@ -4,7 +4,7 @@ import Outgoing
 import Testing
 
 /// Amazon's published test suite of Signature Version 4, and the example in its documentation.
-@Suite("Signatures of Amazon's")
+@Suite("AWS Signature Version 4")
 struct AWSSignatureTests {
     private static let signature = AWSSignature(
         accessKeyId: "AKIDEXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", region: "us-east-1",
@@ -12,7 +12,7 @@ struct AWSSignatureTests {
     private static let date = Date(timeIntervalSince1970: 1_440_938_160)
 
     @Test(
-        "The published vectors hold",
+        "Matches Amazon's published test vectors",
         arguments: [
             (
                 HTTPCall("GET", "https://example.amazonaws.com/"),
@@ -47,7 +47,7 @@ struct AWSSignatureTests {
         )
     }
 
-    @Test("The key of a day is that of the documentation")
+    @Test("Derives the same signing key as Amazon's documentation")
     func key() {
         let signature = AWSSignature(
             accessKeyId: "AKIDEXAMPLE", secretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",

@@ -2,14 +2,14 @@ import Foundation
 import Mail
 import Testing
 
-@Suite("Mails in the form that travels")
+@Suite("MIME messages")
 struct MIMEMessageTests {
     private static func message(_ mail: MailMessage) throws -> String {
         let bytes = try #require(MIMEMessage.bytes(mail, date: Date(timeIntervalSince1970: 1_700_000_000), id: "abc"))
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    @Test("Line breaks in names, subjects and addresses begin no field")
+    @Test("Line breaks in sender names and subjects can't inject header fields")
     func injection() throws {
         let text = try Self.message(
             MailMessage(
@@ -25,7 +25,7 @@ struct MIMEMessageTests {
         #expect(text.contains("Date: Tue, 14 Nov 2023 22:13:20 +0000\r\n"))
     }
 
-    @Test("A name that would divide addresses is quoted")
+    @Test("Quotes a sender name that contains a comma")
     func names() throws {
         let text = try Self.message(
             MailMessage(sender: "Acme, Inc. <a@b.c>", recipients: ["d@e.f"], subject: "Hello, you", text: "t"))
@@ -34,7 +34,7 @@ struct MIMEMessageTests {
     }
 
     @Test(
-        "What SMTP cannot take is no address",
+        "Rejects invalid mail addresses",
         arguments: [
             "", "a", "@b", "a@", "a b@c", "a@b>c", "<a@b>, c@d", "a@b,c@d", "a@b.c\u{2028}Bcc: x@y.z",
             "a\u{85}b@c.d", "a@b.c> NOTIFY=<x@y", "a@b.c;x@y.z", "\"a@b.c\"@d",
@@ -43,7 +43,7 @@ struct MIMEMessageTests {
         #expect(MailAddress(text) == nil)
     }
 
-    @Test("Long subjects beyond ASCII are encoded in words of whole characters")
+    @Test("Encodes long non-ASCII subjects in words of whole characters")
     func subjects() {
         let subject = String(repeating: "Größe 🎵 ", count: 12)
         let words = MIMEMessage.encodedText(subject).components(separatedBy: "\r\n ")
@@ -56,7 +56,7 @@ struct MIMEMessageTests {
         #expect(MIMEMessage.encodedText("Plain words") == "Plain words")
     }
 
-    @Test("No line is long enough to be broken, so that links stay whole")
+    @Test("Keeps lines within 78 bytes even with a long link")
     func lines() throws {
         let link = "https://example.com/" + String(repeating: "x", count: 300)
         let text = try Self.message(MailMessage(sender: "a@b.c", recipients: ["d@e.f"], subject: "s", text: link))

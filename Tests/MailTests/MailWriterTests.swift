@@ -5,7 +5,7 @@ import ServerConfiguration
 import Templates
 import Testing
 
-@Suite("Mails in words")
+@Suite("Mail texts from templates")
 struct MailWriterTests {
     private static func writer(_ adapter: JSONValue, _ more: JSONObject = [:], folder: String = "/") throws
         -> MailWriter
@@ -46,7 +46,7 @@ struct MailWriterTests {
         try body(folder)
     }
 
-    @Test("Places show the app, the link, the token, the user, chosen columns and constants")
+    @Test("Placeholders show the app, link, token, user, selected columns and constants")
     func values() throws {
         let text =
             "{{appName}} {{{link}}} {{token}} {{username}} {{email}} {{locale}} {{publicServerUrl}} {{user.city}} "
@@ -64,7 +64,7 @@ struct MailWriterTests {
         #expect(writer.columns == ["city", "lang"])
     }
 
-    @Test("In HTML, what users chose is text however it is asked for, links stay whole, and a plain text is made")
+    @Test("Escapes user values in HTML, keeps links whole and derives the plain text")
     func html() throws {
         let html =
             "<style>p{}</style><p>Hi {{username}} &amp; {{{username}}},</p><p><a href=\"{{{link}}}\">Here</a> "
@@ -88,7 +88,7 @@ struct MailWriterTests {
                 """)
     }
 
-    @Test("Line breaks in names end no subject")
+    @Test("Replaces line breaks in values for subjects with spaces")
     func injection() throws {
         let writer = try Self.writer(
             Self.smtp(["templates": ["passwordResetEmail": ["subject": "For {{username}}"]]]))
@@ -96,7 +96,7 @@ struct MailWriterTests {
         #expect(mail.subject == "For a  Bcc: x@y.z b")
     }
 
-    @Test("Files are looked for in the folder of the region, then of the language, then beside them")
+    @Test("Looks for template files by region, then by language, then in the base folder")
     func locales() throws {
         let files = [
             "reset.txt": "base", "de/reset.txt": "deutsch", "de-CH/reset.txt": "schweizerisch", "notes/reset.txt": "no",
@@ -126,7 +126,7 @@ struct MailWriterTests {
         }
     }
 
-    @Test("A link says the language of its page, where pages have languages")
+    @Test("Adds the user's language to links if pages are localized")
     func linkLocale() throws {
         let adapter = Self.smtp(["localeField": "lang"])
         let pages: JSONObject = ["pages": ["enableLocalization": true]]
@@ -135,7 +135,7 @@ struct MailWriterTests {
         #expect(mail.text.hasPrefix("Hallo,"))
     }
 
-    @Test("The texts of parse-server's adapters are read as they are")
+    @Test("Supports the templates of parse-server's mail adapters")
     func foreign() throws {
         try Self.withFiles([
             "one.html":
@@ -190,7 +190,7 @@ struct MailWriterTests {
         }
     }
 
-    @Test("Templates that cannot be shown stop the start, and say why")
+    @Test("Rejects invalid templates and says why")
     func refusals() throws {
         try Self.withFiles(["nunjucks.txt": "{% if link %}{{ link }}{% endif %}"]) { folder in
             let rows: [(JSONObject, String)] = [
@@ -211,7 +211,7 @@ struct MailWriterTests {
         }
     }
 
-    @Test("The header field of languages is read by weight")
+    @Test("Parses Accept-Language by weight")
     func acceptLanguage() {
         #expect(LanguageTag.list("fr;q=0.5, de-AT, *;q=0.1, en;q=0, ../x, it ; q=0.9") == ["de-AT", "it", "fr"])
     }

@@ -12,7 +12,7 @@ struct TextTemplateTests {
     ]
 
     @Test(
-        "A template shows what Mustache shows",
+        "Renders templates like Mustache",
         arguments: [
             ("{{a}} {{{a}}} {{&a}} {{ a }}|{{missing}}|", "A&lt;b&gt;&amp; A<b>&amp; A<b>&amp; A&lt;b&gt;&amp;||"),
             ("{{user.name}} {{user.address.city}} {{user.missing.city}}|", "N C |"),
@@ -47,7 +47,7 @@ struct TextTemplateTests {
     }
 
     @Test(
-        "What is no template is refused",
+        "Rejects malformed templates",
         arguments: [
             "{{#a}}", "{{/a}}", "{{#a}}{{/b}}", "{{#a}}{{#b}}{{/a}}{{/b}}", "{{a", "{{a b}}", "{{! a", "{{{a}}",
             "{{=<%=}}",

@@ -21,13 +21,13 @@ import Testing
         }
     }
 
-    @Test("Objects a hundred levels deep are kept", arguments: SourceForm.allCases)
+    @Test("Accepts objects nested 100 levels deep", arguments: SourceForm.allCases)
     func deep(form: SourceForm) async throws {
         let (objects, rows, told) = try await Self.look(form, "deep")
         #expect(objects == 2 && rows == 2 && told.isEmpty, "\(told)")
     }
 
-    @Test("A text that is not UTF-8 is told, and costs no other object anything", arguments: SourceForm.allCases)
+    @Test("Reports a text that isn't UTF-8, and keeps all other objects", arguments: SourceForm.allCases)
     func text(form: SourceForm) async throws {
         let (objects, rows, told) = try await Self.look(form, "text")
         #expect(objects == 3 && told.count == 1, "\(told)")
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(
-        "Of objects with one id the first stays, and keys that look alike are told apart",
+        "Keeps the first of several objects with the same id, and distinguishes look-alike keys",
         arguments: SourceForm.allCases
     )
     func loaded(form: SourceForm) async throws {
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(
-        "A source that is cut off anywhere, or has a bit turned, is read or refused; a checksum tells all damage",
+        "Reads or rejects a source that is truncated or has a flipped bit; checksums detect all damage",
         arguments: SourceForm.allCases)
     func damaged(form: SourceForm) async throws {
         try await ImportFolder.run { folder in

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("JSON files of every form are read, and those that are damaged end with the place of the damage")
+    @Test("Reads JSON files of every form, and reports what is wrong with damaged ones")
     func json() async throws {
         let deep =
             "{\"objectId\":\"s1\",\"o\":" + String(repeating: "{\"a\":", count: 99) + "1"
@@ -33,18 +33,18 @@ import Testing
             ("lines", Self.song + "\n" + Self.song.replacing("s1", with: "s2") + "\n", "Song 2/2 "),
             ("a list", "[\(Self.song),\n\(Self.song)]", "Song 2/2 "),
             ("results", "\u{FEFF} { \"results\" : [ \(Self.song) ] } \n", "Song 1/1 "),
-            ("nothing", "", "Song 0/0 "), ("an empty list", " [ ] ", "Song 0/0 "),
+            ("an empty file", "", "Song 0/0 "), ("an empty list", " [ ] ", "Song 0/0 "),
             ("empty results", "{\"results\":[]}", "Song 0/0 "),
             ("an object called results", "{\"results\":{\"a\":1}}", "Song 0/1 "),
-            ("a list without an end", "[\(Self.song)", "unexpected end of file"),
-            ("results without an end", "{\"results\":[\(Self.song)]", "the object has no end"),
+            ("an unterminated list", "[\(Self.song)", "unexpected end of file"),
+            ("unterminated results", "{\"results\":[\(Self.song)]", "the object has no end"),
             ("unexpected data after the end", "[\(Self.song)] x", "unexpected data after the end"),
-            ("an object without an end", "{\"objectId\":\"s1\"", "one without an end"),
-            ("a text without an end", "{\"objectId\":\"s1", "one without an end"),
-            ("no comma", "[\(Self.song) \(Self.song)]", "expected a comma between objects"),
+            ("an unterminated object", "{\"objectId\":\"s1\"", "one without an end"),
+            ("an unterminated string", "{\"objectId\":\"s1", "one without an end"),
+            ("a missing comma", "[\(Self.song) \(Self.song)]", "expected a comma between objects"),
             ("a number", "5", "neither an object nor a list"),
             ("a list of numbers", "[1,2]", "expected an object"),
-            ("an object that is none", "{\"objectId\" \"s1\"}\n\(Self.song)", "Song 1/2 "),
+            ("a malformed object", "{\"objectId\" \"s1\"}\n\(Self.song)", "Song 1/2 "),
             ("a hundred levels", deep, "Song 1/1 "), ("five thousand levels", endless, "Song 0/1 "),
             ("no id", "{\"title\":\"x\"}", "Song 0/1 "), ("an id that is a list", "{\"objectId\":[1]}", "Song 0/1 "),
         ]
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("A BSON file that is cut off anywhere, or has any of its bits turned, ends with words or with rejects")
+    @Test("Reads or rejects a BSON file that is truncated or has flipped bits")
     func bson() async throws {
         let whole = try Array(
             Data(contentsOf: URL(fileURLWithPath: ImportFolder.samples + "/dump/parse/Everything.bson")))
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("What is too large or endless is refused without being unpacked or kept in memory")
+    @Test("Rejects files that unpack to more than 400 times their size")
     func bombs() async throws {
         // 16 MB of zeros, compressed to a thousandth of that.
         let length: [UInt8] = [0, 0, 0, 1]
@@ -103,40 +103,40 @@ import Testing
         }
     }
 
-    @Test("A zip file that lies about names, places, sizes and contents is refused")
+    @Test("Rejects zip files with unsafe names or false offsets and sizes")
     func zip() async throws {
         let content = Array("{\"results\":[\(Self.song)]}".utf8)
         let scenarios: [(String, (inout ZipBytes) -> Void, String)] = [
-            ("an honest one", { $0.add("export/Song.json", content) }, "Song 1/1"),
-            ("stored, not packed", { $0.add("Song.json", content, deflated: false) }, "Song 1/1"),
+            ("a valid archive", { $0.add("export/Song.json", content) }, "Song 1/1"),
+            ("an uncompressed entry", { $0.add("Song.json", content, deflated: false) }, "Song 1/1"),
             (
-                "folders and what some systems add",
+                "folders and files that macOS adds",
                 {
                     $0.add("export/", [], deflated: false)
                     $0.add("export/Song.json", content)
                     $0.add("__MACOSX/export/._Song.json", [1, 2])
                 }, "Song 1/1"
             ),
-            ("a name that leads out", { $0.add("../Song.json", content) }, "leads out of the folder"),
-            ("a name that leads out later", { $0.add("a/../../Song.json", content) }, "leads out of the folder"),
+            ("a name outside the folder", { $0.add("../Song.json", content) }, "leads out of the folder"),
+            ("a nested name outside it", { $0.add("a/../../Song.json", content) }, "leads out of the folder"),
             ("an absolute name", { $0.add("/etc/Song.json", content) }, "leads out of the folder"),
             ("a name with backslashes", { $0.add("..\\Song.json", content) }, "leads out of the folder"),
             ("a name with NUL", { $0.add("Song.json\0.txt", content) }, "leads out of the folder"),
             (
-                "a name that is there twice",
+                "a duplicate name",
                 {
                     $0.add("Song.json", content)
                     $0.add("Song.json", content)
                 }, "is in the archive twice"
             ),
             (
-                "entries over one another",
+                "overlapping entries",
                 {
                     $0.add("Song.json", content)
                     $0.add("Other.json", content, header: 0)
                 }, "its entries overlap"
             ),
-            ("a place beyond the end", { $0.add("Song.json", content, header: 1 << 30) }, "its entries overlap"),
+            ("an offset beyond the end", { $0.add("Song.json", content, header: 1 << 30) }, "its entries overlap"),
             ("a size that is too small", { $0.add("Song.json", content, size: 3) }, "larger than its header says"),
             ("a size that is too large", { $0.add("Song.json", content, size: 3000) }, "its checksum doesn't match"),
         ]
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test("A zip file or an archive with any of its bits turned, or cut off anywhere, is read or refused")
+    @Test("Reads or rejects a zip file or archive that is truncated or has a flipped bit")
     func damagedContainers() async throws {
         var random = SplitMix64(seed: 11)
         for name in ["parse.zip", "dump.archive.gz"] {
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test("Links, folders called like files, names that are not UTF-8 and files without bytes do no harm, and are told")
+    @Test("Skips links and names that aren't UTF-8 with a note, and ignores pipes and folders named like files")
     func oddFolders() async throws {
         try await ImportFolder.run { folder in
             try folder.write("Song.json", Self.song)
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test("Classes and uploaded files whose names are those of what mongodump writes besides are imported")
+    @Test("Imports classes and uploaded files that are named like mongodump's additional files")
     func namesOfNoCollections() async throws {
         try await ImportFolder.run { folder in
             try folder.write("parse/Song.bson", [])
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test("Metadata that are damaged end the import with the name of their file")
+    @Test("Damaged metadata ends the import with an error that names the file")
     func damagedMetadata() async throws {
         try await ImportFolder.run { folder in
             try folder.write("Song.bson", [])
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("A source that is changed while it is read is told, and its class does not appear")
+    @Test("A class fails if its source changes while being read, and none of its objects appear")
     func changed() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test("What is no source says so, and what is not clear asks")
+    @Test("Reports missing, unknown and ambiguous sources")
     func unclear() async throws {
         try await ImportFolder.run { folder in
             #expect(await Self.outcome(folder, folder.path + "/nowhere").contains("no such file or folder"))

@@ -22,7 +22,7 @@ import Testing
         #"{"objectId":"r3","q":{"__type":"Polygon","coordinates":[[0,0],[0,10],[95,10],[0,0]]}}"#,
     ]
 
-    @Test("Places that are not on earth are told and left out, and what is near is found among the others")
+    @Test("Leaves out and reports coordinates out of range, and near queries find the valid points")
     func places() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in

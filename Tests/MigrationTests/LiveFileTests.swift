@@ -36,9 +36,7 @@ import Testing
             url: String(server.url("").dropLast()), applicationID: "a", masterKey: "m", maintenanceKey: "m")
     }
 
-    @Test(
-        "A file comes from where a field of type File says; others count on the old server and where its fields' files lie"
-    )
+    @Test("Downloads a File field's file from its URL, and other files only from the old server or its storage")
     func addresses() async throws {
         try await WebhookServer.run { server in
             let (cover, listed) = (server.url("files/a/cover.txt"), server.url("files/a/listed.txt"))
@@ -90,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("Files without end that lie elsewhere are told by so many names as can be read")
+    @Test("Limits the notes about skipped files to 100 and shortens long names in them")
     func strays() async throws {
         try await WebhookServer.run { server in
             let elsewhere = server.url("elsewhere")

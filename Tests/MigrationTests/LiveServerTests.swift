@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("Classes come in windows, with relations, users' hashes, sessions, the configuration, webhooks and files")
+    @Test("Imports classes, relations, password hashes, sessions, config, webhooks and files from a server")
     func everything() async throws {
         try await TestServer.run { server in
             let photo = Array("the bytes of a photo".utf8)
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("What an earlier run fetched is not taken for what another one asks for, and is said to be old")
+    @Test("Reuses an earlier run's download only with the same keys, and says so")
     func earlierRun() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim", password: "correct horse")
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("Values of all types, and all classes that Parse has itself, come as they are")
+    @Test("Values of all types and all system classes arrive unchanged")
     func allTypes() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("A server that lies leads no file out of the folder, and does not keep an import for ever")
+    @Test("A malicious server can't write outside the folder or keep an import running forever")
     func hostile() async throws {
         let page: JSONValue = [
             "results": [["objectId": "s1", "createdAt": "2020-01-01T00:00:00.000Z", "title": "x"]]
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test("Without the maintenance key no hashes come, and that is told; a wrong key ends with the server's words")
+    @Test("Notes missing hashes without the maintenance key, keeps downloads private and reports a wrong key")
     func keys() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim")

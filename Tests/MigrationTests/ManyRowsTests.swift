@@ -24,7 +24,7 @@ import Testing
         return objects + pairs
     }
 
-    @Test("A hundred thousand rows come whole, whatever the form", arguments: SourceForm.allCases)
+    @Test("Imports 100,000 rows completely from every source format", arguments: SourceForm.allCases)
     func rows(form: SourceForm) async throws {
         try await ImportFolder.run { folder in
             let (source, sum) = try await form.make("rows", "\(Self.count)", in: folder.source)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("A hundred thousand rows of a server that runs, and of an export of it, come whole")
+    @Test("Imports 100,000 rows completely from a running server and from its export")
     func ownForms() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Many", ["n": 1, "s": "x"])

@@ -16,7 +16,7 @@ import Testing
         try await server.texts("SELECT \"objectId\" || ' ' || \"title\" FROM \"Song\" ORDER BY 1")
     }
 
-    @Test("A class with objects ends an import before anything is loaded, unless it is said what becomes of them")
+    @Test("Refuses an import before loading anything if a selected class already has objects")
     func full() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("Merged, the object of an id that was changed last stays, and the same once more changes nothing")
+    @Test("Merging keeps the version of an object that changed last, and merging again changes nothing")
     func merge() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("Replaced, a class shows the objects of the source alone, with all of its indexes and permissions")
+    @Test("Replacing a class leaves only the source's objects, and keeps its columns and indexes")
     func replace() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("A class that others look at through a view, or may use by a grant, keeps its table")
+    @Test("A view on a class still works after the class was replaced")
     func dependents() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Merged users whose names others have are told and left out")
+    @Test("Merging leaves out and reports users whose names are taken")
     func conflicts() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("An object that was changed later, to what another has and may be there once, stays as it is and is told")
+    @Test("Merging keeps an object whose newer version violates a unique index, and reports it")
     func conflictingChanges() async throws {
         @Sendable func user(_ id: String, _ name: String, _ day: Int) -> String {
             "{\"objectId\":\"\(id)\",\"username\":\"\(name)\",\"updatedAt\":\"2020-01-0\(day)T00:00:00.000Z\"}\n"
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("Classes that Parse has itself are merged twice without change, and replaced one by one")
+    @Test("Merging system classes again changes nothing, and replacing them restores the source's objects")
     func systemClasses() async throws {
         let tables = [
             "Everything", "_Join:r:Everything", "_User", "_Session", "_Role", "_Join:users:_Role", "_Hooks",
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("A class that the source does not have, in any option, ends the import before anything is done")
+    @Test("Refuses an import whose options name a class that the source doesn't have")
     func unknownClass() async throws {
         let changes: [@Sendable (inout ImportOptions) -> Void] = [
             { $0.classes = ["Sogn"] }, { $0.replaces = ["Sogn", "Song"] }, { $0.types = ["Sogn": ["a": .number]] },
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test("Users with one name, as old databases have some, all come, and the unique index is told to be missing")
+    @Test("Imports users with the same name, and reports that the unique index can't be created")
     func uniqueIndex() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test("A field of another type than the class has ends the import before anything is loaded")
+    @Test("Refuses an import before loading anything if a field's type differs from the class's")
     func otherType() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test("Names that no class or field can have, and relations that no class has, are told and left out")
+    @Test("Leaves out and reports invalid class and field names and unknown relations")
     func names() async throws {
         let long = String(repeating: "x", count: 64)
         try await TestServer.run { server in
@@ -255,7 +255,7 @@ import Testing
         }
     }
 
-    @Test("An import that ended among the files goes on with them, and is done only then")
+    @Test("An import that failed while storing files resumes with them, and is done only then")
     func files() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -281,7 +281,7 @@ import Testing
         }
     }
 
-    @Test("What was begun without a field that is wanted now is begun anew")
+    @Test("Restarts an unfinished import if a newly set type adds a field")
     func begunOtherwise() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -296,7 +296,7 @@ import Testing
         }
     }
 
-    @Test("Two imports into one database do not meet")
+    @Test("Refuses an import while another import into the database is running")
     func twoAtOnce() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -309,7 +309,7 @@ import Testing
         }
     }
 
-    @Test("Of two imports that begin at one moment, one is done and the other one is refused, or finds it done")
+    @Test("Of two simultaneous imports, one completes and the other is refused or finds it done")
     func sideBySide() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in

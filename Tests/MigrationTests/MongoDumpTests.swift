@@ -6,7 +6,7 @@ import Testing
 
 /// Imports of a mongodump of a parse-server database.
 @Suite struct MongoDumpTests {
-    @Test("Every type of field becomes what parse-server's columns hold, with ids, dates, permissions and relations")
+    @Test("Converts every field type for parse-server's columns, with ids, dates, permissions and relations")
     func fields() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("Classes keep their permissions, indexes, required fields and defaults; empty ones are there too")
+    @Test("Keeps class permissions, indexes, required fields and defaults, and creates empty classes")
     func schemas() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("Users log in with their old passwords, sessions stay valid, installations keep their tokens, files open")
+    @Test("Passwords, sessions, device tokens and files still work after an import")
     func accounts() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("What does not fit is told line by line, and everything beside it is kept")
+    @Test("Reports each value that doesn't fit, and keeps everything else")
     func misfits() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("A look writes nothing, and tells what an import would; a strict import stops at the first misfit")
+    @Test("Inspecting writes nothing and reports what an import would; --strict stops at the first misfit")
     func lookAndStrict() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in

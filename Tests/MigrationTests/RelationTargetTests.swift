@@ -40,7 +40,7 @@ import Testing
         try folder.write("_Join:readers:Page.json", pairs([(10, 30)]))
     }
 
-    @Test("A relation leads to the one class that has its objects")
+    @Test("Finds a relation's target class by the objects in it")
     func found() async throws {
         try await ImportFolder.run { folder in
             try Self.write(folder)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("A class that is not imported is found as well, and a type that the caller gives counts")
+    @Test("Finds target classes that aren't imported, and accepts types set by the caller")
     func chosen() async throws {
         try await ImportFolder.run { folder in
             try Self.write(folder)
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("A relation is left out, with a note, if several classes have its objects or none has")
+    @Test("Skips a relation with a note if several classes or none have its objects")
     func ambiguous() async throws {
         try await ImportFolder.run { folder in
             try folder.write("Page.json", Self.rows([10, 11]))
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("Session tokens of users are one note, and no reject for each user")
+    @Test("Reports session tokens of users in one note instead of a reject for each user")
     func sessionTokens() async throws {
         try await ImportFolder.run { folder in
             try folder.write("_User.json", Self.rows([1, 2, 3], ["sessionToken": "r:secret", "username": .null]))

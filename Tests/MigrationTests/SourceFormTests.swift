@@ -7,7 +7,7 @@ import Testing
 /// The same data in every source format.
 @Suite struct SourceFormTests {
     @Test(
-        "Packed, in an archive, and as extended JSON of all kinds, the same dump becomes the same rows",
+        "A dump becomes the same rows if it is packed, in an archive, or in any kind of extended JSON",
         arguments: ["packed", "dump.archive.gz", "canonical", "relaxed", "legacy"])
     func forms(form: String) async throws {
         try await TestServer.run { server in
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("An export of Parse.com or Back4App has no schema: types are those of the values, and a conflict is told")
+    @Test("Imports a Parse.com export with types derived from its values, and reports conflicting types")
     func parseExport() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("Collections whose names are cut in names of files get them whole, each from its own metadata")
+    @Test("Takes collection names that are truncated in file names from each file's metadata")
     func cutNames() async throws {
         try await ImportFolder.run { folder in
             for (letter, name) in [("a", "Song"), ("b", "Album"), ("c", "Artist")] {
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("Samples are what MongoDB's own encoder makes: the lengths that its documents tell are theirs")
+    @Test("The sample dump has 18 collections, with encoded names")
     func samples() throws {
         let folder = ImportFolder.samples + "/dump/parse"
         let names = try FileManager.default.contentsOfDirectory(atPath: folder)

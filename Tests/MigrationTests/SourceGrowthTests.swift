@@ -8,7 +8,7 @@ import Testing
     /// itself.
     private static let bound = Duration.seconds(60)
 
-    @Test("Entries of a zip file with long names cost as much as there are of them")
+    @Test("Reading zip entries with long names takes linear time")
     func longNames() async throws {
         try await ImportFolder.run { folder in
             let count = 5000
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(
-        "A long list costs as much as it is long, whatever its name, and whether its values can be kept",
+        "Reading a long list takes linear time, even with a long key or invalid values",
         arguments: [("1", 0), (#"{"$numberDouble":"NaN"}"#, 1001)])
     func longList(element: String, rejects: Int) async throws {
         try await ImportFolder.run { folder in
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("The parts of an archive cost as much as there are of them")
+    @Test("Reading the parts of an archive takes linear time")
     func manyParts() async throws {
         try await ImportFolder.run { folder in
             let name = Self.text("db", "p") + Self.text("collection", "Song")
