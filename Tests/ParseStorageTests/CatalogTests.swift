@@ -79,7 +79,7 @@ struct CatalogTests {
         }
     }
 
-    @Test("After concurrent class changes, a process knows all fields in the database")
+    @Test("After concurrent class changes, a process knows every added field")
     func concurrentChanges() async throws {
         try await TestStore.run { test in
             try await test.create("T", "a", "{}")

@@ -51,7 +51,7 @@ import Testing
         func add(_ bytes: [UInt8]) { state.withLock { $0 += bytes } }
     }
 
-    @Test("An export doesn't see rows, fields and classes that change after it started")
+    @Test("An export doesn't show changes to rows, fields and classes made after it started")
     func changes() async throws {
         for change in [
             "DELETE FROM \"Kept\"", "INSERT INTO \"Kept\" VALUES ('new', 2)",

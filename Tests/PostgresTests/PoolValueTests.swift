@@ -75,7 +75,7 @@ struct PoolValueTests {
         #expect(isRenewedLater == [true, false, true])
     }
 
-    @Test("Limits connections per purpose, and in pools of requests leaves one of four to other senders")
+    @Test("Limits connections per purpose, and one sender to three quarters of the larger pools")
     func limits() {
         var configuration = PostgresConfiguration(connectionString: "")
         configuration.exclusiveConnections = 8
