@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Sign-in adapters that record their calls. A function returns the calls.
-@Suite("Calls of sign-in adapters in JavaScript")
+@Suite("Calls to sign-in adapters in JavaScript")
 struct AdapterScenarioTests {
     private static let code = """
         const { ParseServer } = require('parse-server');
@@ -67,7 +67,7 @@ struct AdapterScenarioTests {
         try await server.call("calls")["result"]
     }
 
-    @Test("Sign-up, log-in and update call the method of their purpose, and an update with the stored data calls none")
+    @Test("Calls the adapter's set-up, log-in or update method, and none if the login data didn't change")
     func purposes() async throws {
         try await Self.serve { server in
             let user = try await Self.signUp(server, ["my": ["id": "1", "t": "a"]])
@@ -90,7 +90,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("doNotSave at a sign-up with a name and a password makes a user without login data")
+    @Test("doNotSave at a sign-up with a password stores no login data")
     func transient() async throws {
         try await Self.serve { server in
             let login: JSONObject = ["username": "kim", "password": "secret"]
@@ -101,7 +101,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("Adapters are called in the order of their names, and none after one that refuses")
+    @Test("Calls adapters in alphabetical order and stops at the first that rejects")
     func order() async throws {
         try await Self.serve { server in
             let refused = try await Self.signUp(server, ["second": ["id": "1"], "first": ["id": "1", "bad": true]])
@@ -113,7 +113,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("A solo provider stands in for an additional one, and a wrong proof refuses")
+    @Test("Log-in with a password needs an additional or a solo provider, and fails if its adapter rejects")
     func solo() async throws {
         try await Self.serve { server in
             let login: JSONObject = ["username": "kim", "password": "secret"]
@@ -131,7 +131,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("A policy that is a function decides at each log-in by the stored data")
+    @Test("A policy function decides at log-in whether an additional provider is required")
     func policyFunction() async throws {
         try await Self.serve { server in
             let cases: [(role: String, status: Int, error: String?)] = [
@@ -150,7 +150,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("Unlinking a provider calls no adapter, and the last way to log in can't be unlinked")
+    @Test("Unlinks a provider without calling its adapter, but never the user's last way to log in")
     func unlinking() async throws {
         try await Self.serve { server in
             let user = try await Self.signUp(server, ["first": ["id": "1"], "second": ["id": "1"]])
@@ -167,7 +167,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("A challenge is the adapter's answer or true, leaves out unknown providers, and hides what was wrong")
+    @Test("Challenges return the adapter's response or true, skip unknown providers and hide why a log-in failed")
     func challenges() async throws {
         try await Self.serve { server in
             #expect(try await Self.signUp(server, ["second": ["id": "1"]]).status == 201)
@@ -192,7 +192,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("afterFind chooses the login data that users and the master key see, in log-ins, gets, finds and includes")
+    @Test("afterFind filters login data in log-in responses, gets and includes, also for the master key")
     func afterFind() async throws {
         try await Self.serve { server in
             let data: JSONObject = ["shown": ["id": "1", "token": "t"]]
@@ -223,7 +223,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("Login data whose afterFind fails or takes longer than a second is left out, and its stored form is kept")
+    @Test("Omits login data whose afterFind fails or hangs, and keeps it in the database")
     func failingAfterFind() async throws {
         try await Self.serve { server in
             func shown(_ name: String) async throws -> JSONValue? {
@@ -252,7 +252,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("Login data sent back as it is shown is no change, whatever the order of its members")
+    @Test("Ignores login data that a client sends back as afterFind returned it, in any key order")
     func echoes() async throws {
         try await Self.serve { server in
             let user = try await Self.signUp(server, ["shown": ["id": "1", "token": "t"], "first": ["id": "1"]])
@@ -274,7 +274,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("The log names the user of login data whose afterFind fails")
+    @Test("Logs the provider, user and error when afterFind fails")
     func failureLog() async throws {
         try await Self.serve { server in
             let user = try await Self.signUp(server, ["shown": ["id": "1", "how": "fail"]])
@@ -284,7 +284,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("An adapter that doesn't answer is a refusal after ten seconds, without a session, and keeps nobody waiting")
+    @Test("A hanging adapter times out without creating a session, and doesn't delay other sign-ups")
     func slow() async throws {
         try await Self.serve { server in
             async let refused = Self.signUp(server, ["slow": ["id": "1", "slow": true]])
@@ -299,7 +299,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("A trigger can't give a new user login data of somebody else, and no adapter is called for them")
+    @Test("Rejects a sign-up if beforeSave sets another user's login data, without calling an adapter")
     func stealing() async throws {
         try await Self.serve { server in
             #expect(try await Self.signUp(server, ["first": ["id": "1"]]).status == 201)
@@ -311,7 +311,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("At an update an adapter is called before the trigger, and not for login data that the trigger sets")
+    @Test("Updates call the adapter before beforeSave, and not for login data that beforeSave sets")
     func updates() async throws {
         try await Self.serve { server in
             #expect(try await Self.signUp(server, ["first": ["id": "1"]]).status == 201)
@@ -341,7 +341,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("An own module replaces the check of a built-in provider, whose other steps remain")
+    @Test("A custom module replaces only the login-data check of a built-in provider")
     func replacing() async throws {
         let module = """
             module.exports = {
@@ -367,7 +367,7 @@ struct AdapterScenarioTests {
     }
 
     @Test(
-        "A module that is missing or fails keeps the server from starting, and is shown with its file and line",
+        "Refuses to start if an adapter module is missing or throws, and names the file",
         arguments: [
             ("\nthrow new Error('broken');", "./my.js", ["auth.my: broken", "my.js:2"]),
             ("", "./gone.js", ["auth.my: Cannot find module", "gone.js"]),

@@ -81,7 +81,7 @@ struct AppRouteTests {
         "index.js": code, "cloud/main.js": "Parse.Cloud.define('hi', () => 'hello');",
     ]
 
-    @Test("The interface, cloud code and the app's routes answer on one port; nothing of the app below the mount path")
+    @Test("Serves the API, cloud code and the app's routes on one port, and no app routes below the mount path")
     func routes() async throws {
         try await IndexApp.serve(Self.files) { server, client, _ in
             #expect(try await server.call("hi")["result"] == "hello")
@@ -105,7 +105,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("Header fields follow the table: keys removed, addresses replaced, fields of the connection dropped")
+    @Test("Removes keys and hop-by-hop headers, and replaces forwarded addresses unless the proxy is trusted")
     func headers() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in
             let basic = Data("testApp:testMaster".utf8).base64EncodedString()
@@ -145,7 +145,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("No key of the server reaches the app, whatever field or scheme it comes in")
+    @Test("Never forwards a server key to the app, in any header or authorization scheme")
     func keys() async throws {
         // The hash of "anna-key".
         let options: JSONObject = [
@@ -180,7 +180,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("Characters that a target may not contain reach the app encoded")
+    @Test("Percent-encodes invalid characters in the request target")
     func rawTargets() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in
             let answer = try await client.request("GET", #"/hello?q={"a":1}|\^`%7B"#)
@@ -188,7 +188,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("Requests that could be read in two ways, upgrades and TRACE don't reach the app")
+    @Test("Rejects ambiguously framed requests, upgrades and TRACE")
     func framing() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in
             let lengths = try await client.request(
@@ -205,7 +205,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("Bodies of 15 MB go both ways, and what is larger than maxUploadSize is refused")
+    @Test("Passes bodies of 15 MB in both directions and rejects bodies over maxUploadSize")
     func bodies() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in
             let body = [UInt8](repeating: 7, count: 15 << 20)
@@ -227,7 +227,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("A client that reads nothing holds the app up, instead of having the server keep the answer")
+    @Test("Applies back-pressure to the app if the client doesn't read")
     func unread() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in
             try await client.connect { connection in
@@ -246,7 +246,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("An upload that grows over maxUploadSize is refused while it is sent, and the app sees that it ended")
+    @Test("Rejects a chunked upload once it exceeds maxUploadSize, and aborts it in the app")
     func growing() async throws {
         try await IndexApp.serve(Self.files, ["maxUploadSize": "1mb"]) { server, client, _ in
             try await client.connect { connection in
@@ -262,7 +262,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("An app that answers while it reads a body has both flow at once")
+    @Test("Streams request and response bodies at the same time")
     func bothWays() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in
             let piece = [UInt8](repeating: 7, count: 1 << 20)
@@ -279,7 +279,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("An answer that comes before the app has read the body reaches the client, and the next request is answered")
+    @Test("Forwards a response that the app sends before reading the body, and serves the next request")
     func early() async throws {
         try await IndexApp.serve(Self.files) { server, client, _ in
             let piece = [UInt8](repeating: 7, count: 1 << 20)
@@ -315,7 +315,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("A complete answer gives its slot back, and a client that trickles the rest of its body is closed")
+    @Test("Releases the slot after a complete response, and disconnects clients that trickle the rest of the body")
     func trickles() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in
             // More connections than a network may keep open.
@@ -333,7 +333,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("An app that has answered may read the rest of the body")
+    @Test("Lets the app read the rest of the body after it has responded")
     func readsOn() async throws {
         try await IndexApp.serve(Self.files) { server, client, _ in
             try await client.connect { connection in
@@ -345,7 +345,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("An upload to the app that stands still doesn't keep the server from ending")
+    @Test("A stalled upload to the app doesn't delay the shutdown")
     func end() async throws {
         let (upload, begin) = try await IndexApp.serve(Self.files) { server, client, _ in
             let upload = Task {
@@ -365,7 +365,7 @@ struct AppRouteTests {
         #expect(end - begin < .seconds(10))
     }
 
-    @Test("A body without a length that grows over maxUploadSize behind the head of the answer breaks the answer off")
+    @Test("Aborts the response if a chunked body exceeds maxUploadSize after the response started")
     func grows() async throws {
         try await IndexApp.serve(Self.files, ["maxUploadSize": "1mb"]) { _, client, _ in
             try await client.connect { connection in
@@ -383,7 +383,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("The app sees that a client left; when the app ends, its requests get 502, and the next process takes over")
+    @Test("Tells the app when a client disconnects, and responds 502 until a crashed app is restarted")
     func ends() async throws {
         try await IndexApp.serve(Self.files) { server, client, _ in
             try await client.connect { connection in
@@ -396,7 +396,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("The function `cloud` of an ES module runs, and the main file finds itself started as a program")
+    @Test("Runs the cloud function of an ES-module app, whose process.argv names the main file")
     func function() async throws {
         let code = """
             import express from 'express';

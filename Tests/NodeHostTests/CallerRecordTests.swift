@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Large records of callers")
+@Suite("Large user records of callers")
 struct CallerRecordTests {
     private static let code = """
         const [socket] = process._getActiveHandles().filter(handle => handle.bytesRead > 0);
@@ -22,7 +22,7 @@ struct CallerRecordTests {
 
     private static let notes = String(repeating: "x", count: 3 << 20)
 
-    @Test("A large record is sent to the process once, for calls and triggers alike")
+    @Test("Sends a large user record to the process once, for function calls and triggers together")
     func bytes() async throws {
         try await TunedServer(Self.code).run { server, _, _ in
             let ann = try await server.signUp("ann", password: "p", ["notes": .string(Self.notes)])
@@ -46,7 +46,7 @@ struct CallerRecordTests {
         }
     }
 
-    @Test("Code sees the record as it is at each call, and changes nothing for other calls")
+    @Test("Each call sees the current user record, unaffected by changes that earlier calls made to it")
     func content() async throws {
         try await TunedServer(Self.code).run { server, _, _ in
             let fields: JSONObject = ["notes": .string(Self.notes), "list": ["a"]]
@@ -62,7 +62,7 @@ struct CallerRecordTests {
         }
     }
 
-    @Test("More records than a process keeps push each other out, and every call has its own")
+    @Test("Calls get the right user record even if more users call than the process caches")
     func eviction() async throws {
         try await TunedServer(Self.code).run { server, _, _ in
             var callers: [(id: String, token: String)] = []

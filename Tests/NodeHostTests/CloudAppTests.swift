@@ -5,7 +5,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("Routes and files beside cloud code")
+@Suite("Express routes and public files next to cloud code")
 struct CloudAppTests {
     private static func serve(
         _ files: [String: String], _ options: JSONObject,
@@ -26,7 +26,7 @@ struct CloudAppTests {
         app.get('/early', (req, res) => res.send('of main.js'));
         """
 
-    @Test("A global app has the routes of cloud/app.js and main.js, on the server's port, never below the mount path")
+    @Test("Serves routes of the global app from cloud/app.js and main.js, except below the mount path")
     func globalApp() async throws {
         let routes = """
             app.get('/hello', (req, res) => res.json({ ip: req.ip, key: req.headers['x-parse-master-key'] ?? null }));
@@ -49,7 +49,7 @@ struct CloudAppTests {
     }
 
     @Test(
-        "An exported app serves without cloud code, and its listen opens no port",
+        "Serves an exported app without cloud code, and opens no port when it calls listen",
         arguments: [
             (
                 "cloud/app.js",
@@ -76,7 +76,7 @@ struct CloudAppTests {
         }
     }
 
-    @Test("Files of a public folder come before routes, with types, entity tags and ranges")
+    @Test("Serves public files before routes, with content types, ETags and ranges")
     func files() async throws {
         let files = [
             "cloud/app.js":
@@ -107,7 +107,7 @@ struct CloudAppTests {
         }
     }
 
-    @Test("Nothing outside of the public folder is served, and no hidden file")
+    @Test("Never serves hidden files or files outside the public folder")
     func hiddenFiles() async throws {
         let files = [
             "roost.json": "secret", "public/.env": "secret", "public/.git/config": "secret", "public/a.txt": "a",
@@ -135,7 +135,7 @@ struct CloudAppTests {
         }
     }
 
-    @Test("The page / is the app's, and not the console's, for browsers too")
+    @Test("Serves the app's page at /, not the console")
     func home() async throws {
         let app = "app.get('/', (req, res) => res.send('home'));"
         for files in [["public/index.html": "home"], ["cloud/app.js": app]] as [[String: String]] {
@@ -149,7 +149,7 @@ struct CloudAppTests {
         }
     }
 
-    @Test("Beside an own index.js, its routes answer what the files and cloud/app.js don't")
+    @Test("Serves the routes of index.js together with cloud/app.js and public files")
     func besideIndex() async throws {
         let code = """
             const { ParseServer } = require('parse-server');
@@ -178,7 +178,7 @@ struct CloudAppTests {
     }
 
     @Test(
-        "A file or folder that can't be served keeps the server from starting",
+        "Refuses to start with an invalid cloudApp or publicFolder",
         arguments: [
             (["cloudApp": "./app.js"], "exports no app"), (["cloudApp": "./gone.js"], "Cannot find module"),
             (["publicFolder": "./gone"], "no such file or directory"),

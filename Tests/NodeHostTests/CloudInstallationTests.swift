@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("The installation of requests of cloud code")
+@Suite("Installation ids of requests from cloud code")
 struct CloudInstallationTests {
     private static let code = """
         const optionsOf = params => (params.device ? { installationId: params.device } : {});
@@ -24,7 +24,7 @@ struct CloudInstallationTests {
         return try await server.find("_Session", ["order": "createdAt"], as: .master).results
     }
 
-    @Test("The option installationId is that of the request: each device keeps its session")
+    @Test("The installationId option is used for the request, so each device keeps its own session")
     func devices() async throws {
         try await CloudApp.serve(["main.js": Self.code]) { server, _ in
             var tokens: [String] = []
@@ -44,7 +44,7 @@ struct CloudInstallationTests {
         }
     }
 
-    @Test("Without the option, a sign-up opens no session, and log-ins end none")
+    @Test("Without installationId, sign-ups create no session and log-ins end no other session")
     func none() async throws {
         try await CloudApp.serve(["main.js": Self.code]) { server, _ in
             #expect(try await server.call("signUp", ["name": "ann"])["result"] == .null)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct CrashHistoryTests {
     private static let backOff: [Duration] = [.milliseconds(200), .seconds(1), .seconds(5), .seconds(15), .seconds(30)]
 
-    @Test("Each death in a row makes the pause longer up to the longest, and none is the last")
+    @Test("Consecutive crashes lengthen the restart delay up to its maximum")
     func row() {
         var history = CrashHistory()
         let pauses = (0..<50).map { _ in history.recordCrash(after: .seconds(1), backOff: Self.backOff) }
@@ -13,7 +13,7 @@ import Testing
         #expect(pauses[5...].allSatisfy { $0 == .seconds(30) })
     }
 
-    @Test("A death after a long life begins anew")
+    @Test("A crash after a long uptime resets the restart delay")
     func longLife() {
         var history = CrashHistory()
         for _ in 0..<10 { _ = history.recordCrash(after: .seconds(10), backOff: Self.backOff) }

@@ -3,7 +3,7 @@ import NodeHost
 import Testing
 
 @Suite struct FrameDecoderTests {
-    @Test("Messages come whole, however the bytes are cut")
+    @Test("Reassembles messages from interleaved frames, however the bytes are split")
     func pieces() throws {
         var stream = ByteBuffer()
         // A message in three chunks, interleaved with two short ones.
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("A message that says it is longer than may be is refused before it is read")
+    @Test("Rejects a message by its declared length, before its body arrives")
     func tooLong() {
         let processor = NIOSingleStepByteToMessageProcessor(FrameDecoder(limit: 5))
         var head = ByteBuffer()
@@ -35,7 +35,7 @@ import Testing
         #expect(throws: FrameDecoder.TooLong.self) { try processor.process(buffer: head) { _ in } }
     }
 
-    @Test("A message in pieces that are together longer than may be is refused")
+    @Test("Rejects a message whose frames together exceed the limit")
     func tooLongTogether() {
         let processor = NIOSingleStepByteToMessageProcessor(FrameDecoder(limit: 5))
         var pieces = ByteBuffer()
@@ -46,8 +46,7 @@ import Testing
         #expect(throws: FrameDecoder.TooLong.self) { try processor.process(buffer: pieces) { _ in } }
     }
 
-    @Test(
-        "What is no message is refused", arguments: ["", "1", "{}", #"{"type":"other"}"#, #"{"type":"result"}"#, "{"])
+    @Test("Rejects invalid messages", arguments: ["", "1", "{}", #"{"type":"other"}"#, #"{"type":"result"}"#, "{"])
     func noMessage(text: String) {
         #expect(throws: (any Error).self) { try HostMessage(parsing: Array(text.utf8)) }
     }

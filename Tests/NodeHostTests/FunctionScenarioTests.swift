@@ -20,99 +20,107 @@ struct FunctionScenarioTests {
     private static let date: JSONValue = .date("2016-05-22T09:00:00.000Z")
 
     private static let answers = [
-        Scenario(name: "echo", function: "echo", params: ["a": 1], answer: ["result": ["a": 1]]),
-        Scenario(name: "nothing", function: "nothing", answer: [:]),
-        Scenario(name: "null", function: "null", answer: ["result": .null]),
-        Scenario(name: "a date that comes in", function: "typeOfDate", params: ["d": date], answer: ["result": "Date"]),
+        Scenario(name: "returns its parameters", function: "echo", params: ["a": 1], answer: ["result": ["a": 1]]),
+        Scenario(name: "returns nothing", function: "nothing", answer: [:]),
+        Scenario(name: "returns null", function: "null", answer: ["result": .null]),
+        Scenario(name: "gets a Date", function: "typeOfDate", params: ["d": date], answer: ["result": "Date"]),
         Scenario(
-            name: "a pointer that comes in", function: "typeOfPointer", params: ["p": .pointer("Thing", "one")],
+            name: "gets a pointer", function: "typeOfPointer", params: ["p": .pointer("Thing", "one")],
             answer: ["result": "one"]),
-        Scenario(name: "a date that goes out", function: "date", answer: ["result": date]),
-        Scenario(name: "the query string wins", function: "echo?a=2", params: ["a": 1], answer: ["result": ["a": "2"]]),
-        Scenario(name: "a name with a dot", function: "a.b", answer: ["result": "dotted"]),
-        Scenario(name: "a module by cloud/", function: "place", answer: ["result": "found beside main.js"]),
-        Scenario(name: "its own environment", function: "environment", answer: ["result": []]),
-        Scenario(name: "a helper that answers", function: "status", status: 201, answer: ["result": ["made": true]]),
-        Scenario(name: "a second answer is refused in the code", function: "twice", answer: ["result": 1]),
-        Scenario(name: "no config", function: "config", answer: ["result": .null]),
-        Scenario(name: "no mail adapter", function: "mail", answer: ["result": .null]),
+        Scenario(name: "returns a date", function: "date", answer: ["result": date]),
+        Scenario(
+            name: "query parameters override the body", function: "echo?a=2", params: ["a": 1],
+            answer: ["result": ["a": "2"]]),
+        Scenario(name: "has a dot in its name", function: "a.b", answer: ["result": "dotted"]),
+        Scenario(
+            name: "requires a module by its cloud/ path", function: "place", answer: ["result": "found beside main.js"]),
+        Scenario(name: "sees no server environment", function: "environment", answer: ["result": []]),
+        Scenario(
+            name: "sets a status with the response object", function: "status", status: 201,
+            answer: ["result": ["made": true]]),
+        Scenario(name: "responds twice", function: "twice", answer: ["result": 1]),
+        Scenario(name: "reads a missing config parameter", function: "config", answer: ["result": .null]),
+        Scenario(name: "sends mail without a mail adapter", function: "mail", answer: ["result": .null]),
     ]
 
     private static let errors = [
         Scenario(
-            name: "unknown", function: "x", status: 400, answer: error(141, "Invalid function: \"x\"")),
+            name: "unknown function", function: "x", status: 400, answer: error(141, "Invalid function: \"x\"")),
         Scenario(
-            name: "a name of every object", function: "constructor", status: 400,
+            name: "unknown function named like an Object.prototype member", function: "constructor", status: 400,
             answer: error(141, "Invalid function: \"constructor\"")),
-        Scenario(name: "a string is thrown", function: "throwString", status: 400, answer: error(141, "no")),
-        Scenario(name: "an error is thrown", function: "throwError", status: 400, answer: error(141, "no")),
-        Scenario(name: "a Parse error is thrown", function: "throwCode", status: 404, answer: error(101, "gone")),
-        Scenario(name: "null is thrown", function: "throwNull", status: 400, answer: error(141, "Script failed.")),
+        Scenario(name: "throws a string", function: "throwString", status: 400, answer: error(141, "no")),
+        Scenario(name: "throws an Error", function: "throwError", status: 400, answer: error(141, "no")),
+        Scenario(name: "throws a Parse.Error", function: "throwCode", status: 404, answer: error(101, "gone")),
+        Scenario(name: "throws null", function: "throwNull", status: 400, answer: error(141, "Script failed.")),
         Scenario(
-            name: "an object is thrown", function: "throwObject", status: 400,
+            name: "throws an object", function: "throwObject", status: 400,
             answer: error(141, #"{"why":"because"}"#)),
         Scenario(
-            name: "a code that is no number", function: "wrongName", status: 400, answer: error(141, "not a number")),
+            name: "throws an error whose code isn't a number", function: "wrongName", status: 400,
+            answer: error(141, "not a number")),
         Scenario(
-            name: "a helper that refuses", function: "refuse", status: 400,
+            name: "rejects with the response object", function: "refuse", status: 400,
             answer: error(141, "refused by the response")),
         Scenario(
-            name: "an object that is not there", function: "missing", status: 404,
+            name: "fetches a missing object", function: "missing", status: 404,
             answer: error(101, "Object not found.")),
         Scenario(
-            name: "the insides of parse-server", function: "insides", status: 400,
+            name: "uses parse-server internals", function: "insides", status: 400,
             answer: error(141, "Parse.Server is internal to parse-server and not supported.")),
         Scenario(
-            name: "a module of parse-server", function: "insideModule", status: 400,
+            name: "requires a parse-server module", function: "insideModule", status: 400,
             answer: error(141, "require('parse-server/lib/Config'): parse-server's modules don't work in Roost.")),
         Scenario(
-            name: "httpRequest is gone", function: "httpRequest", status: 400,
+            name: "calls the removed httpRequest", function: "httpRequest", status: 400,
             answer: error(
                 141,
                 "Parse.Cloud.httpRequest was removed in parse-server 6. "
                     + "Use fetch, or turn it on with the option cloudHttpRequest.")),
         Scenario(
-            name: "a result that is nested too deep", function: "deep", status: 400,
+            name: "returns a value nested too deep", function: "deep", status: 400,
             answer: error(
                 141, "Cloud code returned a value that can't be sent: The value is nested deeper than 250 levels.")),
         Scenario(
-            name: "a file that is not saved", function: "unsavedFile", status: 400,
+            name: "returns an unsaved file", function: "unsavedFile", status: 400,
             answer: error(141, "Tried to encode an unsaved file.")),
     ]
 
     private static let validations = [
         Scenario(
-            name: "a validator throws null", function: "null", status: 400, answer: error(142, "Validation failed.")),
+            name: "validator throws null", function: "null", status: 400, answer: error(142, "Validation failed.")),
         Scenario(
-            name: "a validator gives false", function: "false", params: ["a": 1], answer: ["result": ["a": 1]]),
+            name: "validator returns false", function: "false", params: ["a": 1], answer: ["result": ["a": 1]]),
         Scenario(
-            name: "no user", function: "requireUser", status: 400,
+            name: "requireUser without a user", function: "requireUser", status: 400,
             answer: error(142, "Validation failed. Please login to continue.")),
-        Scenario(name: "the master is no user", function: "requireUser", identity: .master, answer: ["result": [:]]),
         Scenario(
-            name: "the master is checked", function: "masterKey", identity: .master, status: 400,
+            name: "requireUser with the master key", function: "requireUser", identity: .master, answer: ["result": [:]]
+        ),
+        Scenario(
+            name: "validateMasterKey with a missing field", function: "masterKey", identity: .master, status: 400,
             answer: error(142, "Validation failed. Please specify data for foo.")),
         Scenario(
-            name: "a wrong type", function: "type", params: ["n": "1"], status: 400,
+            name: "field of a wrong type", function: "type", params: ["n": "1"], status: 400,
             answer: error(142, "Validation failed. Invalid type for n. Expected: number")),
-        Scenario(name: "a right type", function: "type", params: ["n": 1], answer: ["result": ["n": 1]]),
-        Scenario(name: "a date is a date", function: "date", params: ["d": date], answer: ["result": ["d": date]]),
+        Scenario(name: "field of the right type", function: "type", params: ["n": 1], answer: ["result": ["n": 1]]),
+        Scenario(name: "field of type Date", function: "date", params: ["d": date], answer: ["result": ["d": date]]),
         Scenario(
-            name: "none of the options", function: "options", params: ["x": "c"], status: 400,
+            name: "value that isn't an option", function: "options", params: ["x": "c"], status: 400,
             answer: error(142, "Validation failed. Invalid option for x. Expected: a, b")),
         Scenario(
-            name: "a function that refuses", function: "optionsByFunction", params: ["x": 3], status: 400,
+            name: "options function rejects", function: "optionsByFunction", params: ["x": 3], status: 400,
             answer: error(142, "more than three")),
         Scenario(
-            name: "a function that accepts", function: "optionsByFunction", params: ["x": 4],
+            name: "options function accepts", function: "optionsByFunction", params: ["x": 4],
             answer: ["result": ["x": 4]]),
-        Scenario(name: "a default", function: "default", answer: ["result": ["x": 5]]),
+        Scenario(name: "default value", function: "default", answer: ["result": ["x": 5]]),
         Scenario(
-            name: "keys of a user, without one", function: "userKeys", status: 400,
+            name: "requireUserKeys without a user", function: "userKeys", status: 400,
             answer: error(142, "Validation failed. Please login to continue.")),
     ]
 
-    @Test("Functions give and refuse what the reference says, and validators check before them")
+    @Test("Functions, their errors and their validators respond as parse-server's reference documents")
     func scenarios() async throws {
         try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
             for scenario in Self.answers + Self.errors {
@@ -189,7 +197,7 @@ struct FunctionScenarioTests {
         #expect(try await eventually { try await server.call("later")["result"] == "here" })
     }
 
-    @Test("The files of a form are buffers, for a validator as well; what only looks like one in JSON is not")
+    @Test("Files of a form reach functions and validators as buffers; JSON of the same shape doesn't")
     func forms() async throws {
         let code = """
             const check = request => {

@@ -6,7 +6,7 @@ import Testing
     private static let changes = HostEnvironment.changes(socket: "/s", secret: "x")
 
     @Test(
-        "What configures the server is not handed on",
+        "Removes the server's configuration from the environment of cloud code",
         arguments: [
             "PARSE_SERVER_MASTER_KEY", "PARSE_SERVER_DATABASE_URI", "PARSE_SERVER_LIVE_QUERY_SERVER_OPTIONS",
             "PARSE_SERVER_LIVE_QUERY", "PARSE_SERVER_LIVEQUERY_CLASSNAMES", "PARSE_SERVER_AUTH_PROVIDERS",
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "The app's own variables, and where the server is, are",
+        "Passes the app's own variables and PARSE_SERVER_URL to cloud code",
         arguments: ["PORT", "MY_KEY", "PARSE_SERVER_URL", "PATH"])
     func own(name: String) {
         #expect(!Self.changes.keys.contains(name))

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Code with unusual names, errors and results. Every call gets a response, and the process survives.
-@Suite("Odd code in JavaScript")
+@Suite("Hostile JavaScript cloud code")
 struct HostileCodeTests {
     private static let functions = """
         const { define, beforeSave, afterSave } = Parse.Cloud;
@@ -75,9 +75,7 @@ struct HostileCodeTests {
         });
         """
 
-    @Test(
-        "Functions may have the names that every object of JavaScript has, and parameters of such names stay parameters"
-    )
+    @Test("Functions, parameters and context keys can be named like Object.prototype members")
     func names() async throws {
         try await CloudApp.serve(["main.js": Self.functions]) { server, _ in
             for name in ["__proto__", "constructor", "toString", "hasOwnProperty"] {
@@ -111,7 +109,7 @@ struct HostileCodeTests {
         ("map", ["result": [:]]), ("thenable", ["result": 7]), ("neverTwice", ["result": 1]),
     ]
 
-    @Test("Results that cannot be sent are errors, and not the end of the process")
+    @Test("Returns an error for results that can't be serialized")
     func oddResults() async throws {
         try await CloudApp.serve(["main.js": Self.functions]) { server, _ in
             for (name, expected) in Self.results {
@@ -132,7 +130,7 @@ struct HostileCodeTests {
         }
     }
 
-    @Test("Whatever is thrown, the call is answered at once with an error")
+    @Test("Responds with an error to any thrown value")
     func oddErrors() async throws {
         try await CloudApp.serve(["main.js": Self.functions]) { server, _ in
             let names = [
@@ -149,7 +147,7 @@ struct HostileCodeTests {
         }
     }
 
-    @Test("A status and header fields that would break the answer are refused or left out")
+    @Test("Rejects or ignores statuses and headers that would break the response")
     func responses() async throws {
         try await CloudApp.serve(["main.js": Self.functions]) { server, _ in
             for status: JSONValue in [-1, 0, 99, 100, 101, 199, 600, 1000, 99999, 1e300, 200.5, "x", .null] {
@@ -174,7 +172,7 @@ struct HostileCodeTests {
         }
     }
 
-    @Test("A context that is no object hands on what there was, and values that cannot be stored refuse the save")
+    @Test("Ignores a context that isn't an object, and rejects saves of values that can't be stored")
     func oddSaves() async throws {
         try await CloudApp.serve(["main.js": Self.functions]) { server, _ in
             for kind in ["number", "null", "list", "text", "function"] {
@@ -194,7 +192,7 @@ struct HostileCodeTests {
         }
     }
 
-    @Test("A process that dies before a save leaves nothing of it, and one that dies after it changes no answer")
+    @Test("Saves nothing if the process crashes in beforeSave, and succeeds if it crashes in afterSave")
     func death() async throws {
         try await TunedServer(Self.functions).run { server, _, _ in
             let before = try await server.send("POST", "/classes/DiesBefore", ["a": 1])
@@ -206,7 +204,7 @@ struct HostileCodeTests {
         }
     }
 
-    @Test("A client that leaves in the middle of a call frees the place of the call when it ends")
+    @Test("Calls of disconnected clients run to their end and release their slots")
     func leavingClients() async throws {
         let code = """
             let ended = 0;

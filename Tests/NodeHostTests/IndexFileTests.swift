@@ -5,7 +5,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("The options of an app's own index.js")
+@Suite("Reading the options of an app's own index.js")
 struct IndexFileTests {
     private static let usual = """
         const express = require('express');
@@ -30,7 +30,7 @@ struct IndexFileTests {
         })();
         """
 
-    @Test("Options, port, mount path and live queries are taken, adapters by their names")
+    @Test("Reads options, port, mount path, live queries and known adapters")
     func options() async throws {
         let package = #"{"main": "index.js", "dependencies": {"parse-server": "^7.4.0"}}"#
         try await IndexApp.with(["index.js": Self.usual, "package.json": package]) { app in
@@ -61,7 +61,7 @@ struct IndexFileTests {
     }
 
     @Test(
-        "JavaScript that only Node could call has to be decided, with its file and line",
+        "Reports unsupported JavaScript option values with file and line",
         arguments: [
             ("sessionLength: new (class Forever {})()", "sessionLength: an instance of Forever can't be used"),
             (
@@ -83,7 +83,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("The certificate of an HTTPS server is taken from the files that the app reads, and else a warning says so")
+    @Test("Takes the HTTPS certificate from the files that the app reads, or warns")
     func https() async throws {
         let code = """
             const { ParseServer } = require('parse-server');
@@ -108,7 +108,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("Of several HTTP servers, the one with ParseServer is served, and its trusted proxies are Roost's")
+    @Test("Serves the one of several HTTP servers that mounts ParseServer, with its trust proxy setting")
     func severalPorts() async throws {
         let code = """
             const express = require('express');
@@ -141,7 +141,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("An application on an HTTP and an HTTPS server is served with the port and certificate of the latter")
+    @Test("Prefers HTTPS if an app listens with both HTTP and HTTPS")
     func bothProtocols() async throws {
         let code = """
             const fs = require('fs');
@@ -160,7 +160,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("The HTTP server that leads to ParseServer through functions and routers is served, even if ports are equal")
+    @Test("Finds the HTTP server that reaches ParseServer through nested handlers, even if ports are equal")
     func equalPorts() async throws {
         let code = """
             const express = require('express');
@@ -187,7 +187,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("The HTTP server found while the file is read is served, even if equal ports are opened in another order")
+    @Test("Serves the HTTP server found while reading, even if servers on equal ports start in another order")
     func otherOrder() async throws {
         let code = """
             const express = require('express');
@@ -210,7 +210,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("If several HTTP servers may lead to ParseServer, the owner has to decide, with file and line")
+    @Test("Reports with file and line if none of several HTTP servers is known to mount ParseServer")
     func unknownServer() async throws {
         let code = """
             const { createServer } = require('http');
@@ -228,7 +228,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("A nested application has the trusted proxies of the one around it, and a function has to be decided")
+    @Test("Inherits trust proxy from the outer application, and reports a function as unsupported")
     func trustedProxies() async throws {
         func read(_ value: String) async throws -> ServedApp {
             let code = """
@@ -250,7 +250,7 @@ struct IndexFileTests {
         #expect(undecided.count == 1 && undecided[0].hasPrefix("trustProxy: the setting trust proxy"), "\(undecided)")
     }
 
-    @Test("ParseGraphQLServer is refused by name")
+    @Test("Reports ParseGraphQLServer as unsupported")
     func graphQL() async throws {
         let code = """
             const { ParseServer, ParseGraphQLServer } = require('parse-server');
@@ -263,7 +263,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("ES modules, older calls and start scripts are understood")
+    @Test("Reads ES modules, ParseServer called as a function, and npm start scripts")
     func forms() async throws {
         let module = """
             import express from 'express';
@@ -295,7 +295,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("Of two servers in one file, --app chooses one")
+    @Test("--app selects one of two servers in a file, and is required")
     func severalServers() async throws {
         let code = """
             const { ParseServer } = require('parse-server');
@@ -309,7 +309,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("Once its server is made, an app that is read connects to nothing, starts nothing and listens nowhere")
+    @Test("Reading an app starts no programs after its server is created, and warns about connections")
     func sideEffects() async throws {
         let code = """
             const fs = require('fs');
@@ -337,7 +337,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("Once its server is made, an app that is read sends no datagrams, and the rest of it is read")
+    @Test("Reading an app sends no datagrams after its server is created")
     func datagrams() async throws {
         let code = """
             const { createSocket } = require('dgram');
@@ -360,7 +360,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("An app that is read runs no threads once its server is made, and its memory is limited")
+    @Test("Reading an app stops threads once its server is created, and limits its memory")
     func threads() async throws {
         let code = """
             const { Worker } = require('worker_threads');
@@ -379,7 +379,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("A file that fails, or makes no server, is refused with its stack")
+    @Test("Rejects an index.js that fails or creates no server, with the reason")
     func failures() async throws {
         try await IndexApp.with(["index.js": "require('./missing');"]) { app in
             let error = await #expect(throws: ConfigurationError.self) { try await app.read() }
@@ -405,7 +405,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("TypeScript is refused with the way to compile it")
+    @Test("Rejects TypeScript and explains how to compile it")
     func typeScript() async throws {
         var arguments = ["index.ts"]
         let error = await #expect(throws: ConfigurationError.self) {

@@ -18,7 +18,7 @@ struct IndexScenarioTests {
     }
 
     @Test(
-        "Adapters that Roost has itself are taken with the options of their call, however they are made",
+        "Reads the options of adapters that Roost replaces, whether called as functions or constructors",
         arguments: [
             (
                 "emailAdapter: require('parse-server-mailgun')({ apiKey: 'k', domain: 'd.example' })", "emailAdapter",
@@ -42,7 +42,7 @@ struct IndexScenarioTests {
     }
 
     @Test(
-        "Adapters of other kinds and routes of ParseServer's own application have to be decided, with file and line",
+        "Reports unsupported adapters and routes of ParseServer's own application with file and line",
         arguments: [
             ("filesAdapter: new (class Drive {})()", "", "filesAdapter: an instance of Drive can't be used", 3),
             (
@@ -60,7 +60,7 @@ struct IndexScenarioTests {
         }
     }
 
-    @Test("With the mount path / no request reaches the app's routes, and a warning says so")
+    @Test("Warns that the app's routes are unreachable if the mount path is /")
     func rootMount() async throws {
         let behind = """
             app.use('/', server.app);
@@ -74,7 +74,7 @@ struct IndexScenarioTests {
         }
     }
 
-    @Test("A file that never ends is given up after 30 seconds, with what it printed")
+    @Test("Gives up on an index.js that takes over 30 seconds, and reports its output")
     func endless() async throws {
         let code = Self.code("", "console.log('for ever'); for (;;);")
         try await IndexApp.with(["index.js": code]) { app in
@@ -83,7 +83,7 @@ struct IndexScenarioTests {
         }
     }
 
-    @Test("A failure behind the server is a warning, and the start that follows fails with its stack")
+    @Test("Warns if index.js throws after creating its server, and then fails to start with the stack")
     func laterFailure() async throws {
         let code = Self.code("", "throw new Error('not today');")
         try await IndexApp.with(["index.js": code]) { app in

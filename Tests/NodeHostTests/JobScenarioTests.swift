@@ -8,7 +8,7 @@ struct JobScenarioTests {
         try await server.send("GET", "/classes/_JobStatus/\(id)", as: .master)
     }
 
-    @Test("A job that is asked for twice under one request id runs once")
+    @Test("Rejects a second start of a job with the same request id")
     func idempotency() async throws {
         let code = "Parse.Cloud.job('once', () => 'ok');"
         let options: JSONObject = ["idempotencyOptions": ["paths": [".*"], "ttl": 60]]
@@ -24,7 +24,7 @@ struct JobScenarioTests {
         }
     }
 
-    @Test("A job is answered at once, tells how far it is, and its row has what it gave or threw")
+    @Test("Starts jobs in the background and stores their progress messages, results and errors")
     func jobs() async throws {
         try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
             #expect(try await server.send("POST", "/jobs/count", [:]).status == 403)

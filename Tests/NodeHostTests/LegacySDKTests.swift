@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Cloud code with an SDK of the versions 1.x")
+@Suite("Cloud code with Parse SDK 1.x")
 struct LegacySDKTests {
     private static let code = """
         Parse.Cloud.define('find', function (request, response) {
@@ -47,7 +47,7 @@ struct LegacySDKTests {
         Parse.Cloud.beforeFind('Counting', function (request) { request.query.limit(1); });
         """
 
-    @Test("Requests give promises of the SDK, which run its callbacks")
+    @Test("SDK requests return Parse promises and run callbacks")
     func promises() async throws {
         let options: JSONObject = ["cloudLegacyCallbacks": true, "cloudHttpRequest": true, "cloudTimeout": 5_000]
         try await CloudApp.serve(["main.js": Self.code], options, sdk: .legacy) { server, _ in
@@ -64,7 +64,7 @@ struct LegacySDKTests {
         }
     }
 
-    @Test("Triggers count and limit, and one that comes after a change keeps no client waiting for its response")
+    @Test("Triggers with callbacks work, and after-triggers that never call back don't delay the response")
     func triggers() async throws {
         let options: JSONObject = ["cloudLegacyCallbacks": true, "cloudTimeout": 5_000]
         try await CloudApp.serve(["main.js": Self.code], options, sdk: .legacy) { server, _ in

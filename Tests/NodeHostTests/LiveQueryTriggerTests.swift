@@ -8,7 +8,7 @@ import Testing
         "liveQuery": ["classNames": ["Note", "Free"]], "startLiveQueryServer": true,
     ]
 
-    @Test("A trigger tells of an object of another class")
+    @Test("A live-query trigger can replace the object with one of another class")
     func otherClass() async throws {
         let code = """
             Parse.Cloud.afterLiveQueryEvent('Note', request => {
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("Code chooses what a subscription includes, sees pointers, and its find triggers change what is included")
+    @Test("Triggers add includes to subscriptions, and find triggers change the included objects")
     func includes() async throws {
         let code = """
             Parse.Cloud.beforeSubscribe('Note', request => { request.query.include('author'); });
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("A trigger refuses connections, changes and refuses subscriptions, changes what is told and keeps it back")
+    @Test("Triggers reject connections, change and reject subscriptions, and change and suppress events")
     func triggers() async throws {
         let code = """
             Parse.Cloud.beforeConnect(request => {

@@ -22,7 +22,7 @@ struct LoadingTests {
         }
     }
 
-    @Test("A file that is not there, and a program that is none, keep the server from starting")
+    @Test("Refuses to start if the cloud code or the Node.js program is missing or unusable")
     func refused() async throws {
         let missing = try await Self.failure([:], ["cloud": "/nowhere/main.js"])
         #expect(missing.contains("option cloud: /nowhere/main.js is not a file"), "\(missing)")
@@ -35,7 +35,7 @@ struct LoadingTests {
             other.contains("Node.js 18 or later is required, but /bin/true has an unknown version"), "\(other)")
     }
 
-    @Test("Code that cannot be loaded keeps the server from starting, with its stack")
+    @Test("Refuses to start if cloud code fails to load, and reports the reason")
     func failing() async throws {
         let thrown = try await Self.failure(["main.js": "throw new Error('not today');"])
         #expect(thrown.contains("not today") && thrown.contains("main.js:1"), "\(thrown)")
@@ -60,7 +60,7 @@ struct LoadingTests {
         #expect(session.contains("Only the afterLogout trigger is allowed for the _Session class."), "\(session)")
     }
 
-    @Test("A file that is not loaded in time keeps the server from starting")
+    @Test("Refuses to start if loading cloud code takes too long")
     func late() async throws {
         try await CloudApp.with(["main.js": "module.exports = new Promise(() => setInterval(() => {}, 1000));"]) {
             app in
@@ -70,7 +70,7 @@ struct LoadingTests {
         }
     }
 
-    @Test("ES modules are loaded, their imports are the same SDK, and what they wait for is waited for")
+    @Test("Loads ES modules with imports, the SDK and top-level await")
     func modules() async throws {
         let main = """
             import Parse from 'parse/node.js';
@@ -87,7 +87,7 @@ struct LoadingTests {
         }
     }
 
-    @Test("With cloudLegacyCallbacks, handlers say by their second parameter when they are done")
+    @Test("cloudLegacyCallbacks passes handlers a response with success and error callbacks")
     func legacy() async throws {
         let code = """
             Parse.Cloud.define('hello', function (request, response) {
@@ -116,7 +116,7 @@ struct LoadingTests {
         }
     }
 
-    @Test("With cloudHttpRequest, code asks other servers as before, and files are uploaded to the server itself")
+    @Test("cloudHttpRequest enables Parse.Cloud.httpRequest, and cloud code can upload files")
     func requests() async throws {
         let code = """
             Parse.Cloud.define('health', async () => {
@@ -137,7 +137,7 @@ struct LoadingTests {
         }
     }
 
-    @Test("Twenty megabytes go in and come back")
+    @Test("Passes parameters and results of 19 MB")
     func largeValues() async throws {
         let code = """
             Parse.Cloud.define('length', request => request.params.text.length);
@@ -152,7 +152,7 @@ struct LoadingTests {
         }
     }
 
-    @Test("An answer that is larger than an answer may be is an error that says so, and the process lives on")
+    @Test("Rejects a result over the size limit and keeps the process running")
     func hugeValues() async throws {
         let code = """
             Parse.Cloud.define('length', request => request.params.text.length);

@@ -24,7 +24,7 @@ struct NodeMailAdapterTests {
         }
     }
 
-    @Test("sendMail gets the mail; an own method gets the link, the name of the app and the user")
+    @Test("sendMail gets the mail; sendPasswordResetEmail gets the link, app name and user without secrets")
     func mails() async throws {
         let module = """
             module.exports = options => ({
@@ -44,7 +44,7 @@ struct NodeMailAdapterTests {
         }
     }
 
-    @Test("Without methods of its own, an adapter from a package gets the mail for a new password by sendMail")
+    @Test("Sends password resets with sendMail if a packaged adapter has no sendPasswordResetEmail")
     func plainReset() async throws {
         let module = """
             module.exports = () => ({
@@ -60,7 +60,7 @@ struct NodeMailAdapterTests {
         }
     }
 
-    @Test("A mail that the adapter rejects twice is sent at the third attempt, and leaves the queue")
+    @Test("Retries a mail that the adapter rejects, and removes it from the queue once it is sent")
     func retries() async throws {
         let module = """
             let attempts = 0;
@@ -80,7 +80,7 @@ struct NodeMailAdapterTests {
         }
     }
 
-    @Test("Parse.Cloud.sendEmail calls the adapter of an index.js once, and the code sees what it does")
+    @Test("Parse.Cloud.sendEmail calls the adapter directly, without queueing, and returns its result or error")
     func code() async throws {
         let code = """
             const { ParseServer } = require('parse-server');
@@ -99,7 +99,7 @@ struct NodeMailAdapterTests {
     }
 
     @Test(
-        "An adapter that ends the process or never ends while it is loaded keeps the server from starting, and is named",
+        "Refuses to start, naming the adapter, if loading it exits or hangs the process",
         arguments: [("process.exit(0);", "ended the process: "), ("for (;;);", "was not loaded within ")])
     func neverLoaded(module: String, expected: String) async throws {
         try await CloudApp.with(["postman.js": module]) { app in
@@ -117,7 +117,7 @@ struct NodeMailAdapterTests {
         }
     }
 
-    @Test("The module name that stands for an adapter of an index.js is refused without one")
+    @Test("Rejects the internal module name roost:app in the configuration")
     func appModule() async throws {
         let error = await #expect(throws: (any Error).self) {
             try await TestServer.run(Self.options.merging(["emailAdapter": ["module": "roost:app"]]) { $1 }) { _ in }
@@ -127,7 +127,7 @@ struct NodeMailAdapterTests {
             "\(String(describing: error))")
     }
 
-    @Test("An adapter without sendMail keeps the server from starting")
+    @Test("Refuses to start if the mail adapter has no sendMail")
     func incomplete() async throws {
         let error = await #expect(throws: (any Error).self) { try await Self.serve("module.exports = {};") { _ in } }
         #expect(

@@ -2,13 +2,13 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Mails of code in JavaScript")
+@Suite("Mails from JavaScript cloud code")
 struct CodeMailTests {
     private static let code = """
         Parse.Cloud.define('mail', request => Parse.Cloud.sendEmail(request.params));
         """
 
-    @Test("A mail is sent by the mail server of the configuration, and one that cannot be sent is an error")
+    @Test("Sends mails through the configured mail server, and rejects mails without recipients or text")
     func mails() async throws {
         try await MailCatcher.run { catcher in
             let options = catcher.options(["appName": "Tests"])
@@ -40,7 +40,7 @@ struct CodeMailTests {
         });
         """
 
-    @Test("A mail names a template of the configuration, with values of its own and the language of its user")
+    @Test("Sends configured templates in the user's language, with placeholders of the call")
     func templates() async throws {
         try await MailCatcher.run { catcher in
             var options = catcher.options(["appName": "Tests"])

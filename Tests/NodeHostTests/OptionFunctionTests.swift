@@ -28,7 +28,7 @@ struct OptionFunctionTests {
         return try await server.send("POST", "/users", .object(user))
     }
 
-    @Test("verifyUserEmails and preventLoginWithUnverifiedEmail decide by the user and by how the session is made")
+    @Test("verifyUserEmails and preventLoginWithUnverifiedEmail decide by the user and the kind of sign-in")
     func perUser() async throws {
         let options = """
             verifyUserEmails: async ({ object, master, ip, createdWith }) => {
@@ -55,7 +55,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("Only true keeps users out, and a function that fails lets nobody in")
+    @Test("preventLoginWithUnverifiedEmail blocks a log-in only if it returns true or throws")
     func failures() async throws {
         let options = """
             verifyUserEmails: true,
@@ -73,7 +73,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("At a log-in a function gets the whole user, as at the sign-up")
+    @Test("Option functions get the user's custom fields at sign-up and at log-in")
     func wholeUser() async throws {
         let options = """
             verifyUserEmails: true,
@@ -90,7 +90,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("A link that was sent stays good when a function fails before another one is sent")
+    @Test("Keeps the previous verification link if sendUserEmailVerification fails during a resend")
     func failedResend() async throws {
         let options = """
             verifyUserEmails: true, emailVerifySuccessOnInvalidEmail: false,
@@ -111,7 +111,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("However often a stranger asks for a link, functions are called for ten in ten minutes")
+    @Test("Renews the verification link at most ten times, and answers further requests without effect")
     func floods() async throws {
         let options = """
             verifyUserEmails: true, emailVerifySuccessOnInvalidEmail: false, sendUserEmailVerification: () => true,
@@ -129,7 +129,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("A change of address that a function refuses doesn't count as one, up to a hundred refusals")
+    @Test("Email changes that a function rejects count towards the rate limit only after a hundred")
     func refusedChanges() async throws {
         let options = """
             verifyUserEmails: ({ object }) => {
@@ -156,7 +156,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("sendUserEmailVerification keeps the link from being sent; a resend asks again")
+    @Test("sendUserEmailVerification decides whether the mail is sent, and resends call verifyUserEmails again")
     func sending() async throws {
         let options = """
             verifyUserEmails: ({ resendRequest }) => { console.log(`resend ${resendRequest}`); return true; },
@@ -176,7 +176,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("validatorCallback decides about passwords of sign-ups and changes, beside the pattern")
+    @Test("Passwords must pass validatorCallback and validatorPattern at sign-up and when changed")
     func passwords() async throws {
         let options = """
             passwordPolicy: {
@@ -212,7 +212,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("A password policy without an own text has parse-server's, and one of a flag replaces the function")
+    @Test("Password policies use parse-server's default error, and a policy flag replaces the function")
     func policies() async throws {
         let options = "passwordPolicy: { validatorCallback: () => 0 },"
         try await IndexApp.serve(["index.js": Self.code(options)]) { server, _, app in
@@ -228,7 +228,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("masterKey and publicServerURL are called once, may ask other servers, and are the values from then on")
+    @Test("Calls masterKey and publicServerURL functions once at start, with network access, and keeps the values")
     func onceAtStart() async throws {
         let code = """
             const http = require('http');
@@ -259,7 +259,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("With masterKeyTtl the function gives the key again; while it fails, no key is admitted")
+    @Test("masterKeyTtl renews the master key, and no key is accepted while the function returns none")
     func renewedKey() async throws {
         let code = """
             const { readFileSync } = require('fs');
@@ -305,7 +305,7 @@ struct OptionFunctionTests {
     }
 
     @Test(
-        "Without a key from the function masterKey the server doesn't start",
+        "Reports a masterKey function that throws, returns no key or takes too long",
         arguments: [
             ("() => { throw new Error('no vault'); }", "no vault"), ("async () => ''", "it returned no string"),
             ("() => undefined", "it returned no string"), ("() => new Promise(() => {})", "it took longer than 10 s"),

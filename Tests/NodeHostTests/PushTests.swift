@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Pushes of code in JavaScript")
+@Suite("Push notifications from JavaScript cloud code")
 struct CodePushTests {
     private static let code = """
         Parse.Cloud.define('tell', async ({ params }) => {
@@ -20,7 +20,7 @@ struct CodePushTests {
         Parse.Cloud.define('odd', () => Parse.Push.send({ channels: 5, data: { alert: 'x' } }, { useMasterKey: true }));
         """
 
-    @Test("A push is sent to those whom a query finds, and its row is read by the id that it gives")
+    @Test("Parse.Push.send notifies matching installations, returns the status id and rejects invalid options")
     func send() async throws {
         try await PushSink.run { sink in
             try await CloudApp.serve(["main.js": Self.code], ["push": ["ios": sink.apple("app.one")]]) { server, _ in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// An app's own routes together with live queries, functions and reloads.
-@Suite("The life of an app's own routes")
+@Suite("An app's own routes with live queries, slow requests and reloads")
 struct RouteScenarioTests {
     /// An index.js with additional routes, which returns its version.
     private static func code(_ more: String, version: Int = 1) -> String {
@@ -23,7 +23,7 @@ struct RouteScenarioTests {
         """
     }
 
-    @Test("Live queries connect beside the app, paths below the mount aren't the app's, and no second port is opened")
+    @Test("Serves live queries next to the app, keeps its routes off the mount path and opens no second port")
     func beside() async throws {
         let second = try await FreePort.find()
         let more = """
@@ -46,7 +46,7 @@ struct RouteScenarioTests {
         }
     }
 
-    @Test("A network has 192 slow requests open, which end with 504 after a minute; functions are called as before")
+    @Test("Limits a network to 192 open app requests, times them out with 504 and still runs functions")
     func slow() async throws {
         let more = """
             let open = 0;
@@ -75,7 +75,7 @@ struct RouteScenarioTests {
         }
     }
 
-    @Test("On a reload an open download comes to its end, and new requests reach the new file")
+    @Test("Completes an open download during a reload while new requests use the new code")
     func reload() async throws {
         let more = """
             app.get('/download', (req, res) => {
@@ -99,7 +99,7 @@ struct RouteScenarioTests {
         }
     }
 
-    @Test("After startApp, routes of server.expressApp are served beside the interface")
+    @Test("Serves routes added to server.expressApp after startApp")
     func expressApp() async throws {
         let code = """
             const { ParseServer } = require('parse-server');

@@ -29,8 +29,7 @@ struct SignInAdapterTests {
         try await server.send("POST", "/users", .object(more.merging(["authData": ["my": data]]) { $1 }))
     }
 
-    @Test(
-        "An adapter of two functions signs users up and logs them in, found from the configuration, without cloud code")
+    @Test("Loads an adapter module from the configuration without cloud code")
     func legacy() async throws {
         let module = """
             module.exports = {
@@ -49,7 +48,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("A class of an ES module gets its options once, and `this` is its instance")
+    @Test("Instantiates an adapter class with its options, and calls its methods on the instance")
     func classes() async throws {
         let module = """
             export default class My {
@@ -65,7 +64,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("An adapter extends AuthAdapter of parse-server, and sends requests with its httpsRequest")
+    @Test("Provides parse-server's AuthAdapter and httpsRequest to adapters")
     func parseServerModules() async throws {
         let module = """
             const { AuthAdapter, Parse } = require('parse-server');
@@ -85,7 +84,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("Three methods are called for their purposes; what they return is stored, left out or answered")
+    @Test("Stores, skips or returns login data as validateSetUp, validateLogin and validateUpdate decide")
     func outcomes() async throws {
         let module = """
             module.exports = {
@@ -110,7 +109,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("The request of an adapter says who calls, without keys of the server")
+    @Test("Adapters get the caller's address, headers and installation id, without server keys")
     func request() async throws {
         let module = """
             module.exports = {
@@ -129,7 +128,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("validateAppId comes first, and both methods get the whole entry of the provider")
+    @Test("Calls validateAppId before validateAuthData, both with the provider's configuration")
     func arguments() async throws {
         let module = """
             const seen = [];
@@ -165,7 +164,7 @@ struct SignInAdapterTests {
         };
         """
 
-    @Test("Adapters get the user as it becomes and as it is stored, and the caller, without secrets")
+    @Test("Adapters get the new user, the stored user and the caller, without secrets")
     func users() async throws {
         try await Self.serve(Self.describing) { server in
             func request(_ answer: TestAnswer) throws -> JSONValue {
@@ -198,7 +197,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("A challenge says so, and has the user who proved to be one")
+    @Test("Challenge requests are marked and contain the authenticated user, if any")
     func usersOfChallenge() async throws {
         try await Self.serve(Self.describing) { server in
             let signUp = try await Self.signUp(server, ["id": "1"], ["username": "kim", "password": "secret"])
@@ -216,7 +215,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("A user too large to send with each call reaches an adapter whole")
+    @Test("Passes large users to an adapter completely")
     func largeUser() async throws {
         try await Self.serve(Self.describing) { server in
             let bio = String(repeating: "b", count: 200_000)
@@ -228,7 +227,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("What an adapter throws refuses the log-in: a text, nothing, or the end of its process")
+    @Test("Rejects a sign-in if the adapter throws a text, rejects with nothing or exits")
     func failures() async throws {
         let module = """
             module.exports = {
@@ -250,7 +249,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("An additional proof is asked for at log-ins by password")
+    @Test("Requires an additional provider's data for password log-ins")
     func additional() async throws {
         let module = "module.exports = { policy: 'additional', validateAuthData: () => {} };"
         try await Self.serve(module) { server in
@@ -265,7 +264,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("afterFind gets the request before the data with presets below 8")
+    @Test("Passes the request as afterFind's first argument with presets below 8")
     func olderOrder() async throws {
         let module = """
             module.exports = {
@@ -281,7 +280,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("No header field of a client keeps afterFind from running, and a slow user's data hides no other's")
+    @Test("Runs afterFind whatever X-Parse-Cloud-Depth says, and one slow user doesn't hide others' data")
     func alwaysAsked() async throws {
         let module = """
             module.exports = {
@@ -306,7 +305,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("beforeFind finds the id, challenge asks, and afterFind chooses what is shown")
+    @Test("beforeFind sets the id, challenge returns a question and afterFind the visible data")
     func steps() async throws {
         let module = """
             module.exports = {
@@ -341,7 +340,7 @@ struct SignInAdapterTests {
     }
 
     @Test(
-        "An adapter that is missing, incomplete or of a wrong policy keeps the server from starting, and is named",
+        "Refuses to start, naming the provider, if an adapter is incomplete, fails to load or has a bad policy",
         arguments: [
             (
                 "module.exports = {};",
@@ -360,8 +359,7 @@ struct SignInAdapterTests {
         #expect(error.map { "\($0)".contains(expected) } == true, "\(String(describing: error))")
     }
 
-    @Test(
-        "An app's own index.js gives adapters as objects and classes, which aren't called while they are switched off")
+    @Test("Takes adapters from an app's own index.js, and rejects disabled providers without calling them")
     func ofIndex() async throws {
         let code = """
             const { ParseServer } = require('parse-server');

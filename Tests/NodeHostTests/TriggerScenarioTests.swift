@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Triggers in JavaScript")
 struct TriggerScenarioTests {
-    @Test("Triggers change and refuse saves, and what they changed is answered")
+    @Test("Save triggers change and reject saves, and responses contain their changes")
     func saves() async throws {
         try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
             try await Self.changes(server)
@@ -15,7 +15,7 @@ struct TriggerScenarioTests {
         }
     }
 
-    @Test("A sent field that the trigger before the save takes away is undefined after it, and not null")
+    @Test("afterSave sees a field that beforeSave removed as undefined, not as null")
     func takenAway() async throws {
         let code = """
             Parse.Cloud.beforeSave('Unset', request => { request.object.unset('a'); });
@@ -39,7 +39,7 @@ struct TriggerScenarioTests {
         }
     }
 
-    @Test("A find that a field leads to another class passes the triggers of the class whose objects are read")
+    @Test("redirectClassNameForKey runs the find triggers of the class it redirects to")
     func redirected() async throws {
         let code = """
             Parse.Cloud.beforeFind('Vault', () => {}, { requireMaster: true });
@@ -156,7 +156,7 @@ struct TriggerScenarioTests {
         #expect(try await server.find("Recursive", as: .master).results.isEmpty)
     }
 
-    @Test("An increment of a trigger is one of the database: twenty at once count twenty")
+    @Test("Increments in a trigger are atomic: concurrent saves lose none")
     func increments() async throws {
         try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
             let id = try await server.create("Increment", ["n": 0])
@@ -175,7 +175,7 @@ struct TriggerScenarioTests {
         }
     }
 
-    @Test("Triggers around deletions and finds refuse, limit, replace and mark")
+    @Test("Delete triggers reject and observe deletions; find triggers limit, replace and change results")
     func deletionsAndFinds() async throws {
         try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
             let kept = try await server.create("Kept", [:])
@@ -207,7 +207,7 @@ struct TriggerScenarioTests {
         }
     }
 
-    @Test("Triggers of users see the password, and bar a log-in before there is a session")
+    @Test("beforeSave sees a user's password, and beforeLogin rejects a log-in before it creates a session")
     func users() async throws {
         try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
             let named = try await server.signUp("named")
@@ -228,7 +228,7 @@ struct TriggerScenarioTests {
         }
     }
 
-    @Test("Triggers of files and of the config refuse, and put another file in the place of one")
+    @Test("File and config triggers reject saves, and file triggers can replace the uploaded file")
     func filesAndConfig() async throws {
         try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
             func upload(_ name: String) async throws -> TestAnswer {

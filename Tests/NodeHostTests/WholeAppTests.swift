@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Complete apps in the style of Back4App, SashiDo and Express, each served from its own index.js.
-@Suite("Whole apps with their own index.js")
+@Suite("Complete apps with their own index.js")
 struct WholeAppTests {
     typealias Check = @Sendable (TestServer, TransportClient) async throws -> Void
 
@@ -123,7 +123,7 @@ struct WholeAppTests {
         #expect(try await client.request("GET", "/videos/health").status == 404)
     }
 
-    @Test("Routes, cloud code and adapters of an app work, and so does what the music apps do", arguments: apps)
+    @Test("Serves the routes, cloud code and adapters of an app, and the requests of a music app", arguments: apps)
     func wholeApp(_ whole: Whole) async throws {
         let options: JSONObject = [
             "host": "127.0.0.1", "masterKeyIps": ["127.0.0.1", "::1"], "enforcePrivateUsers": false,

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Node.js processes that crash, hang, are overloaded or are reloaded.
-@Suite("The life of a process of cloud code")
+@Suite("Lifecycle of cloud-code processes")
 struct WorkerLifeTests {
     private static let code = """
         Parse.Cloud.define('pid', () => process.pid);
@@ -28,7 +28,7 @@ struct WorkerLifeTests {
         try await server.call("pid")["result"]?.numberValue.map { pid_t($0) }
     }
 
-    @Test("Calls that are open when the process is killed fail with 141, and the next ones reach another process")
+    @Test("Fails open calls with 141 when the process is killed, and routes later calls to a new process")
     func killed() async throws {
         try await TunedServer(Self.code).run { server, _, _ in
             let first = try #require(try await Self.pid(server))
@@ -45,7 +45,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("However often it dies, another process is started, and what it guards is never written without it")
+    @Test("Restarts the process after every crash, and never saves without running the trigger")
     func diesOften() async throws {
         try await TunedServer(Self.code) { $0.startWait = .seconds(20) }.run { server, _, _ in
             var dead: Set<pid_t> = []
@@ -65,7 +65,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("A process that is kept busy by calls is not killed: it answers between them, and others have their turn")
+    @Test("Keeps a process alive that is busy with many short calls")
     func busy() async throws {
         let code = """
             Parse.Cloud.define('pid', () => process.pid);
@@ -82,7 +82,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("Megabytes in both directions hold up neither the small calls of others nor the question whether it is alive")
+    @Test("Keeps a process alive while large calls and results are transferred")
     func megabytes() async throws {
         let code = """
             Parse.Cloud.define('pid', () => process.pid);
@@ -104,7 +104,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("A call that is given up before its turn is not begun")
+    @Test("Never starts a call that timed out while it was queued")
     func givenUp() async throws {
         let code = """
             let begun = 0;
@@ -122,7 +122,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("A process whose event loop hangs is killed, and another one takes its place")
+    @Test("Kills and replaces a process whose event loop hangs")
     func hung() async throws {
         try await TunedServer(Self.code) { $0.pingInterval = .milliseconds(400) }.run { server, _, _ in
             let first = try #require(try await Self.pid(server))
@@ -133,7 +133,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("A promise that nobody waits for is a line in the log with the request's id, and not the end of the process")
+    @Test("Logs an unhandled rejection with the request id and keeps the process running")
     func unhandledRejection() async throws {
         try await CloudApp.serve(["main.js": Self.code]) { server, _ in
             let first = try #require(try await Self.pid(server))
@@ -148,7 +148,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("More calls than may wait are told that the code is overloaded, and those that wait are answered")
+    @Test("Rejects calls as overloaded if the queue is full, and completes the queued ones")
     func overload() async throws {
         try await TunedServer(Self.code) { settings in
             settings.openCalls = 2
@@ -165,7 +165,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("Who says to stand in calls of the code waits as others do, and is believed with the master key alone")
+    @Test("Accepts X-Parse-Cloud-Depth only with the master key")
     func claimedDepth() async throws {
         let code = """
             let running = 0;
@@ -193,7 +193,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("What is larger than a process can read is refused with 116, and the process goes on")
+    @Test("Rejects messages over the frame limit with 116 and keeps the process running")
     func largeMessages() async throws {
         let code = """
             Parse.Cloud.define('process', () => process.pid);
@@ -215,7 +215,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("A call that takes too long ends with 124, and its late answer changes nothing")
+    @Test("Times out a slow call with 124 and ignores its late result")
     func timeLimit() async throws {
         try await TunedServer(Self.code) { $0.timeLimit = .milliseconds(300) }.run { server, _, _ in
             let late = try await server.call("wait", ["ms": 600])
@@ -227,9 +227,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test(
-        "Reloaded code answers new calls, calls that are open end with the old one, and code that cannot be loaded changes nothing"
-    )
+    @Test("After a reload new calls use the new code and open calls the old; a failed reload changes nothing")
     func reload() async throws {
         try await TunedServer(Self.version(1)).run { server, app, host in
             #expect(try await server.call("version")["result"] == 1)
@@ -273,7 +271,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("A file that changes while it is being loaded again is loaded once more")
+    @Test("Reloads again if a file changes during a reload")
     func changeWhileReloading() async throws {
         try await TunedServer(Self.version(1)).run { server, app, host in
             let slow = """
@@ -311,7 +309,7 @@ struct WorkerLifeTests {
     }
 
     @Test(
-        "A process that dies while the code is loaded again is replaced once, whichever of the new ones is ready first",
+        "Replaces a process that crashes during a reload once, whichever new process is ready first",
         arguments: [(1, [2, 3]), (1, [3, 2]), (2, [4, 3, 5])])
     func deathWhileReloading(workers: Int, order: [Int]) async throws {
         // The test controls when the processes of the reload and the replacement of the crashed one are ready.
@@ -362,7 +360,7 @@ struct WorkerLifeTests {
             .compactMap { pid_t($0) }
     }
 
-    @Test("With the option watch, a file that changes is loaded again")
+    @Test("watch reloads the code when a file changes")
     func watch() async throws {
         let files = ["main.js": "const part = require('./part'); Parse.Cloud.define('part', () => part);"]
         try await CloudApp.serve(
@@ -374,7 +372,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("With several processes, a warning says that timers run in each of them")
+    @Test("Warns that timers run in each process if cloudWorkers is above 1")
     func timers() async throws {
         try await CloudApp.serve(["main.js": "setInterval(() => {}, 60_000);"], ["cloudWorkers": 2]) { server, _ in
             let isLogged = try await server.logs("timers, which run in each of the processes of cloudWorkers")
@@ -382,7 +380,7 @@ struct WorkerLifeTests {
         }
     }
 
-    @Test("Several processes share the calls")
+    @Test("Distributes calls over several processes")
     func workers() async throws {
         try await CloudApp.serve(["main.js": Self.code], ["cloudWorkers": 2]) { server, _ in
             // While one process is busy, the other one responds.
