@@ -5,7 +5,7 @@ import Testing
 
 /// Data access of cloud code, and its permissions.
 @Suite struct CloudDataTests {
-    @Test("Code reads as the caller, as the master, as a user, or as nobody: it says as whom")
+    @Test("Reads and writes as the caller, the master key, a user or anonymously, as the code chooses")
     func authorities() async throws {
         try await CloudServer { cloud in
             func find(_ name: String, _ authority: @escaping @Sendable (FunctionRequest<JSONObject>) -> Authority) {
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("With the read-only key, code that acts as its caller writes nothing")
+    @Test("Rejects writes as the caller if the caller used the read-only master key")
     func readOnly() async throws {
         try await CloudServer(["readOnlyMasterKey": "reader"]) { cloud in
             cloud.define("write") { request in
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("Objects are counted, found, got, changed and removed; functions and jobs are called; errors are Parse's")
+    @Test("Counts, finds, gets, saves and deletes objects, calls functions and starts jobs")
     func calls() async throws {
         try await CloudServer { cloud in
             cloud.define("all") { request in
@@ -109,8 +109,7 @@ import Testing
         }
     }
 
-    @Test(
-        "Scenario 60, a job: its row runs, then ends with what the job gives; only one at a time where that was asked")
+    @Test("Scenario 60: a job's row records its status and result, and oneAtATime rejects a second run")
     func job() async throws {
         let isOpen = Mutex(false)
         try await CloudServer { cloud in
@@ -144,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("A trigger that saves what calls it is stopped at a depth, and told so; what it refused is not stored")
+    @Test("Stops recursive triggers at a depth limit, and stores nothing")
     func recursion() async throws {
         let calls = Mutex(0)
         try await CloudServer { cloud in
@@ -161,7 +160,7 @@ import Testing
         }
     }
 
-    @Test("Code is tried without a server: checks, errors and the object before a save")
+    @Test("cloud.test runs functions and beforeSave triggers without a server")
     func withoutServer() async throws {
         let app = RoostApp(arguments: [], environment: [:])
         app.cloud.define("hello", requires: .user) { "Hello, \($0.user?["username"]?.stringValue ?? "")!" }

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 import Tracing
 
-@Suite("Spans of cloud code in Swift")
+@Suite("Spans of Swift cloud code")
 struct CloudTracerTests {
-    @Test("are below the call, and below one another, in the trace of the request")
+    @Test("Nests spans below the function call, and exports no query-string secrets")
     func spans() async throws {
         try await SpanCollector.run { collector in
             let options: JSONObject = [

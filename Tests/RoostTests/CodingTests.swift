@@ -40,7 +40,7 @@ import Testing
         "inner": ["a": 255], "kind": "second", "any": ["deep": [1, nil]],
     ]
 
-    @Test("Dates, bytes, pointers, places and files carry their type, and come back as they were")
+    @Test("Encodes and decodes dates, bytes, pointers, geo points and files with their __type")
     func roundTrip() throws {
         #expect(try ValueEncoder.encode(Self.everything) == Self.json)
         #expect(try ValueDecoder.decode(Everything.self, from: Self.json) == Self.everything)
@@ -48,13 +48,13 @@ import Testing
 
     private static let values: [JSONValue] = [1, "a", true, nil, [], [1, ["a": nil]]]
 
-    @Test("Values alone are coded as they are", arguments: values)
+    @Test("Encodes and decodes JSON values unchanged", arguments: values)
     func alone(value: JSONValue) throws {
         #expect(try ValueEncoder.encode(value) == value)
         #expect(try ValueDecoder.decode(JSONValue.self, from: value) == value)
     }
 
-    @Test("Plain values are coded: texts, numbers, lists, nothing; what is no number is null")
+    @Test("Encodes plain values, infinity as null, and rejects integers too large for a number")
     func plain() throws {
         #expect(try ValueEncoder.encode("a") == "a")
         #expect(try ValueEncoder.encode(3) == 3)
@@ -66,7 +66,7 @@ import Testing
         #expect(throws: EncodingError.self) { try ValueEncoder.encode(Int64.max) }
     }
 
-    @Test("Dates are read as Parse writes them, in both forms; what is none is refused")
+    @Test("Decodes dates in both of Parse's forms, rejects malformed ones and clamps infinite ones")
     func dates() throws {
         let date = Date(timeIntervalSince1970: 0)
         #expect(try ValueDecoder.decode(Date.self, from: "1970-01-01T00:00:00.000Z") == date)
@@ -83,7 +83,7 @@ import Testing
         ["a": 256], ["a": -1], ["a": 1.5], ["a": "1"], ["a": nil], [:], 1, [],
     ]
 
-    @Test("What does not fit is refused: other types, numbers out of range, fractions", arguments: misfits)
+    @Test("Rejects values of wrong types, out of range or with fractions", arguments: misfits)
     func misfit(value: JSONValue) {
         #expect(throws: DecodingError.self) { try ValueDecoder.decode(Inner.self, from: value) }
     }

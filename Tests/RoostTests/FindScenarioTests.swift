@@ -5,7 +5,7 @@ import Testing
 
 /// Triggers of finds, log-ins, files and config.
 @Suite struct FindScenarioTests {
-    @Test("Scenarios of finds: what is asked for and what is answered can be changed")
+    @Test("Find scenarios: triggers change queries and results")
     func finds() async throws {
         let counts = Mutex<[Bool]>([])
         try await CloudServer { cloud in
@@ -34,7 +34,7 @@ import Testing
             }
             #expect(try await server.find("Limited").results.count == 1, "43 limit")
             let unlimited = try await server.find("Unlimited", ["limit": 1])
-            #expect(unlimited.results.count == 2, "a limit can be taken away: \(unlimited.text)")
+            #expect(unlimited.results.count == 2, "a limit can be removed: \(unlimited.text)")
             let made = try await server.find("Made")
             #expect(made.results.map { $0["objectId"] } == ["m1"], "44 objects: \(made.text)")
             #expect(made.results.first?["seen"] == true)
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("Scenarios of users: which triggers a sign-up, a log-in and a log-out call")
+    @Test("User scenarios: triggers run at sign-up, log-in and log-out, and can reject a log-in")
     func users() async throws {
         let notes = Mutex<[String]>([])
         @Sendable func note(_ line: String) { notes.withLock { $0.append(line) } }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("Files and the configuration: refused, changed, and seen")
+    @Test("Triggers reject and change files, reject config changes and see what was saved")
     func filesAndConfiguration() async throws {
         let notes = Mutex<[String]>([])
         try await CloudServer(["fileUpload": ["enableForPublic": true]]) { cloud in

@@ -44,36 +44,37 @@ import Testing
         cloud.define("teapot") { _ in try FunctionAnswer("short", status: 418, headers: [("X-Stout", "yes")]) }
     }
 
-    @Test("Scenarios of functions: values in and out, errors, names")
+    @Test("Function scenarios: parameters, results, errors and names")
     func functions() async throws {
         try await CloudServer([:], Self.register).run { server in
             let date: JSONValue = ["__type": "Date", "iso": "1970-01-01T00:00:01.000Z"]
             let scenarios: [(name: String, function: String, params: JSONValue, status: Int, answer: JSONValue)] = [
-                ("1 echo", "echo", ["a": 1], 200, ["result": ["a": 1]]), ("2 nothing", "nothing", [:], 200, [:]),
-                ("3 null", "null", [:], 200, ["result": nil]),
-                ("4 date in", "dateIn", ["d": date], 200, ["result": 1]),
+                ("1 returns its parameters", "echo", ["a": 1], 200, ["result": ["a": 1]]),
+                ("2 returns nothing", "nothing", [:], 200, [:]),
+                ("3 returns null", "null", [:], 200, ["result": nil]),
+                ("4 gets a date", "dateIn", ["d": date], 200, ["result": 1]),
                 (
-                    "4 no date", "dateIn", ["d": 1], 400,
+                    "4 invalid date", "dateIn", ["d": 1], 400,
                     ["code": 142, "error": "Validation failed. Invalid value for d."]
                 ),
                 (
-                    "4 date missing", "dateIn", [:], 400,
+                    "4 missing date", "dateIn", [:], 400,
                     ["code": 142, "error": "Validation failed. Please specify data for d."]
                 ),
-                ("5 date out", "dateOut", [:], 200, ["result": date]),
-                ("8 unknown", "x", [:], 400, ["code": 141, "error": "Invalid function: \"x\""]),
+                ("5 returns a date", "dateOut", [:], 200, ["result": date]),
+                ("8 unknown function", "x", [:], 400, ["code": 141, "error": "Invalid function: \"x\""]),
                 (
-                    "9 proto name", "constructor", [:], 400,
+                    "9 unknown function named like an Object.prototype member", "constructor", [:], 400,
                     ["code": 141, "error": "Invalid function: \"constructor\""]
                 ),
-                ("10 query overlay", "echo?a=2", ["a": 1], 200, ["result": ["a": "2"]]),
-                ("11 text", "text", [:], 400, ["code": 141, "error": "no"]),
-                ("13 code", "code", [:], 404, ["code": 101, "error": "gone"]),
-                ("14 no text", "silent", [:], 400, ["code": 141, "error": "Script failed."]),
+                ("10 query parameters override the body", "echo?a=2", ["a": 1], 200, ["result": ["a": "2"]]),
+                ("11 throws a text", "text", [:], 400, ["code": 141, "error": "no"]),
+                ("13 throws a ParseError", "code", [:], 404, ["code": 101, "error": "gone"]),
+                ("14 throws an empty text", "silent", [:], 400, ["code": 141, "error": "Script failed."]),
                 ("negative code", "negative", [:], 400, ["code": -42, "error": "odd"]),
-                ("dots", "a.b", [:], 200, ["result": "dotted"]),
-                ("another case", "Echo", [:], 400, ["code": 141, "error": "Invalid function: \"Echo\""]),
-                ("status", "teapot", [:], 418, ["result": "short"]),
+                ("name with a dot", "a.b", [:], 200, ["result": "dotted"]),
+                ("names are case-sensitive", "Echo", [:], 400, ["code": 141, "error": "Invalid function: \"Echo\""]),
+                ("custom status", "teapot", [:], 418, ["result": "short"]),
             ]
             for scenario in scenarios {
                 let answer = try await server.call(scenario.function, scenario.params)
@@ -90,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("A function is told who calls, from where, and with what context; keys stay with the server")
+    @Test("Functions get the caller, address, headers and context, but no keys")
     func caller() async throws {
         try await CloudServer([:], Self.register).run { server in
             let kim = try await server.signUp("kim")
@@ -111,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("Scenarios of checks before a function")
+    @Test("Validator scenarios: users, roles, master key and fields")
     func checks() async throws {
         try await CloudServer { cloud in
             cloud.define("user", requires: .user) { _ in "ran" }
@@ -178,7 +179,7 @@ import Testing
         }
     }
 
-    @Test("A call that takes too long is cancelled and answered with 124; a client that goes away stops nothing else")
+    @Test("Times out slow calls with 124, even if the code ignores cancellation")
     func timeLimit() async throws {
         try await CloudServer { cloud in
             cloud.timeLimit = .milliseconds(100)
@@ -203,7 +204,7 @@ import Testing
         ["a": ["__type": "Date", "iso": "x"]], ["a": ["__op": "Delete"]], ["__proto__": 1], ["": ""],
     ]
 
-    @Test("Hostile parameters reach the code as they are, and break nothing", arguments: hostileParams)
+    @Test("Passes hostile parameters to the code unchanged or rejects them", arguments: hostileParams)
     func hostile(params: JSONValue) async throws {
         try await CloudServer([:], Self.register).run { server in
             let answer = try await server.call("echo", params)

@@ -4,9 +4,9 @@ import TestSupport
 import Testing
 
 /// Code with invalid results. Every call gets a response and leaves no partial changes.
-@Suite("Odd code in Swift")
+@Suite("Hostile Swift cloud code")
 struct HostileCodeTests {
-    @Test("A status and header fields that would break the answer are refused")
+    @Test("Rejects statuses and headers that would break the response")
     func responses() async throws {
         try await CloudServer { cloud in
             cloud.define("status") { request in
@@ -35,7 +35,7 @@ struct HostileCodeTests {
         }
     }
 
-    @Test("What a trigger sets that cannot be stored refuses the save; fields that look alike are others")
+    @Test("Rejects saves of invalid trigger values, and stores canonically equivalent texts exactly")
     func saves() async throws {
         let values: [String: JSONValue] = [
             "nul": "x\u{0}y", "pointer": ["__type": "Pointer"], "operator": ["__op": "Nothing"],

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct LiveQueryTriggerTests {
-    @Test("A trigger refuses connections, changes what is subscribed to, changes what is told and keeps it back")
+    @Test("Triggers reject connections and subscriptions, restrict queries, and change and suppress events")
     func triggers() async throws {
         let options: JSONObject = ["liveQuery": ["classNames": ["Note"]], "startLiveQueryServer": true]
         try await CloudServer(options) { cloud in

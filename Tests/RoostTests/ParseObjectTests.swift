@@ -13,7 +13,7 @@ import Testing
             ])
     }
 
-    @Test("Fields are read, set and removed, and what changes is kept as operations")
+    @Test("Reads, sets, unsets, increments and reverts fields, recording changes as operations")
     func changes() throws {
         var post = Self.stored()
         #expect(post.objectId == "p1")
@@ -38,7 +38,7 @@ import Testing
         #expect(throws: DecodingError.self) { try post.value("text", as: Int.self) }
     }
 
-    @Test("Changes of lists are kept as operations, and those of two kinds become the list that they make")
+    @Test("Records list changes as operations, and merges different kinds into the resulting value")
     func lists() {
         var post = Self.stored()
         post.add(["b"], to: "list")
@@ -59,7 +59,7 @@ import Testing
             ])
     }
 
-    @Test("Id and dates cannot be written")
+    @Test("Ignores changes of the id, dates and class name")
     func fixed() {
         var post = Self.stored()
         for key in ["objectId", "createdAt", "updatedAt", "className"] { post[key] = "x" }
@@ -67,7 +67,7 @@ import Testing
         #expect(post["objectId"] == "p1")
     }
 
-    @Test("An object inside another value says its class; one with unsaved changes, or without fields, is a pointer")
+    @Test("Encodes a nested object with its class, or as a pointer if it is modified or has no fields")
     func embedded() throws {
         var post = Self.stored()
         let whole = try ValueEncoder.encode(["post": post])["post"]
@@ -82,7 +82,7 @@ import Testing
         #expect(throws: DecodingError.self) { try ValueDecoder.decode(ParseObject.self, from: ["objectId": "p1"]) }
     }
 
-    @Test("An ACL is read and written")
+    @Test("Reads and writes ACLs")
     func acl() throws {
         var post = Self.stored()
         var acl = try #require(post.acl)
@@ -94,7 +94,7 @@ import Testing
         #expect(post["ACL"] == ["role:Staff": ["read": true, "write": true]])
     }
 
-    @Test("Queries say what the REST interface takes")
+    @Test("Encodes queries and their changes as REST parameters")
     func queries() {
         let query = ParseQuery("Post").where("n", .atLeast(1)).where("n", .lessThan(5)).where("a", .equals("b"))
             .order(by: "-createdAt", "n").limit(10).skip(5).include("author", "author.club")

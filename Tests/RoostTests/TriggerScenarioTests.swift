@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("Scenarios of beforeSave: what it sets, removes and reverts is stored and told")
+    @Test("beforeSave scenarios: stores and returns what the trigger sets, removes, increments and reverts")
     func beforeSave() async throws {
         let notes = Notes()
         try await CloudServer { cloud in
@@ -59,7 +59,7 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }
             }
             #expect(try await server.send("GET", "/classes/Counts/\(id)")["n"] == 21, "30 increment")
-            #expect(Set(counts.compactMap { $0 }).count == 20, "30 each is told its own")
+            #expect(Set(counts.compactMap { $0 }).count == 20, "30 each response has its own count")
 
             let constant = try await server.create("Constant", [:])
             let kept = try await server.send("PUT", "/classes/Constant/\(constant)", ["x": 9])
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("Scenarios of who may save: code is not called for callers who may not")
+    @Test("Permission scenarios: doesn't call triggers for callers who can't save")
     func permissions() async throws {
         let notes = Notes()
         try await CloudServer { cloud in
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("Scenarios of the original, the context, and what comes after a save")
+    @Test("afterSave scenarios: original object, context, ignored errors and custom responses")
     func afterSave() async throws {
         let notes = Notes()
         try await CloudServer { cloud in
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("Scenarios of deletions")
+    @Test("Deletion scenarios: veto, error after the deletion and rejected find")
     func deletions() async throws {
         try await CloudServer { cloud in
             cloud.beforeDelete("Kept") { request in throw ParseError(141, "\(request.object["a"] ?? .null) stays") }
@@ -194,7 +194,7 @@ import Testing
         var note: String?
     }
 
-    @Test("A class of the app as a type: fields of the wrong type are refused, changes are stored, others stay")
+    @Test("Typed records: rejects fields of wrong types, stores changes and keeps other fields")
     func typed() async throws {
         let notes = Notes()
         try await CloudServer { cloud in

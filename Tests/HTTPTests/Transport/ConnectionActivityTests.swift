@@ -2,13 +2,13 @@ import HTTP
 import REST
 import Testing
 
-@Suite("What is under way on a connection")
+@Suite("Connection activity")
 struct ConnectionActivityTests {
     private let start = ContinuousClock.now
 
     private func later(_ seconds: Int) -> ContinuousClock.Instant { start + .seconds(seconds) }
 
-    @Test("A connection is idle from its opening, and from each answer on")
+    @Test("A connection is idle after it is opened and after each response, but not during a request")
     func idle() {
         var activity = ConnectionActivity(at: start)
         #expect(!activity.isIdle(since: start))
@@ -21,7 +21,7 @@ struct ConnectionActivityTests {
         #expect(activity.isIdle(since: later(6)))
     }
 
-    @Test("A shutdown ends a connection at once, or after the last answer that is owed")
+    @Test("A shutdown closes an unused connection immediately, a busy one after its last response")
     func quiescing() {
         var idle = ConnectionActivity(at: start)
         let isUnused = idle.quiesce()
@@ -33,7 +33,7 @@ struct ConnectionActivityTests {
         #expect(closes == (false, false, true))
     }
 
-    @Test("After the last answer a connection is idle, although the client goes on sending requests")
+    @Test("An ended connection stays idle even if the client sends more requests")
     func end() {
         var activity = ConnectionActivity(at: start)
         activity.beginRequest()

@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The drain before the end")
+@Suite("Draining before shutdown")
 struct DrainTests {
     /// Runs a server that is shut down while clients send requests.
     private static func run(
@@ -67,7 +67,7 @@ struct DrainTests {
 
     private static let fields = TransportServer.client.map { "\($0.key): \($0.value)\r\n" }.joined()
 
-    @Test("While a balancer finds out, every request is answered, on old connections and new ones")
+    @Test("Answers all requests while draining, with an unhealthy health check and Connection: close")
     func requests() async throws {
         try await Self.run(drain: .seconds(15)) { client, group in
             let log = Log()
@@ -102,7 +102,7 @@ struct DrainTests {
         }
     }
 
-    @Test("After the drain no connection is taken, and a request under way is answered")
+    @Test("Accepts no connections after the drain, and completes open requests")
     func end() async throws {
         let handler = EchoHandler()
         try await Self.run(drain: .milliseconds(300), handler: handler) { client, group in
@@ -118,7 +118,7 @@ struct DrainTests {
         }
     }
 
-    @Test("A client that connected at the end of the drain may send its request after it")
+    @Test("Serves a request of a client that connected before the drain ended")
     func lastConnection() async throws {
         try await Self.run(drain: .seconds(3), firstRequest: .seconds(60)) { client, group in
             try await client.connect { connection in

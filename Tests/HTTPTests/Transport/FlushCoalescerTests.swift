@@ -4,7 +4,7 @@ import NIOEmbedded
 import REST
 import Testing
 
-@Suite("When answers are sent")
+@Suite("Flushing responses")
 struct FlushCoalescerTests {
     /// Connections of an event loop whose turns the test ends.
     private struct Connections {
@@ -26,7 +26,7 @@ struct FlushCoalescerTests {
         }
     }
 
-    @Test("Answers of all connections leave when the turn of their event loop ends, in the order of each connection")
+    @Test("Sends the responses of all connections at the end of the event-loop turn, in order per connection")
     func turn() throws {
         let all = Connections(3)
         for turn in ["a", "b"] {
@@ -37,7 +37,7 @@ struct FlushCoalescerTests {
         }
     }
 
-    @Test("An answer of many bytes leaves at once, behind what waited on its connection")
+    @Test("Sends a large response immediately, after the connection's queued ones")
     func manyBytes() throws {
         let all = Connections(2)
         _ = all.connections[0].write(ByteBuffer(string: "a"))
@@ -49,7 +49,7 @@ struct FlushCoalescerTests {
         #expect(try (0..<2).map(all.sent) == ["a", ""])
     }
 
-    @Test("A connection that is closed sends first what waits")
+    @Test("Sends queued responses before closing the connection")
     func closing() throws {
         let all = Connections(2)
         for connection in all.connections { _ = connection.write(ByteBuffer(string: "last")) }

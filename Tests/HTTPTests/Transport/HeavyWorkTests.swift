@@ -7,7 +7,7 @@ import REST
 import Testing
 
 @Suite struct HeavyWorkTests {
-    @Test("Heavy work does not stop the event loop, to which its caller comes back")
+    @Test("Runs slow work off the event loop and returns to it afterwards")
     func places() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let places = await Task.detached {

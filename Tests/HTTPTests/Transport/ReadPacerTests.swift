@@ -3,7 +3,7 @@ import NIOCore
 import NIOEmbedded
 import Testing
 
-@Suite("How much of what a client sends is passed on")
+@Suite("Pacing of received bytes")
 struct ReadPacerTests {
     /// Reads only when the test allows it, and records the data.
     private final class Reader: ChannelDuplexHandler {
@@ -89,7 +89,7 @@ struct ReadPacerTests {
 
     private func send(_ text: String) throws { try channel.writeInbound(ByteBuffer(string: text)) }
 
-    @Test("What fits into a slice is passed on as it came, when somebody has asked")
+    @Test("Passes on small input unchanged, once per read")
     func small() throws {
         reader.take(1, of: channel)
         try send("a")
@@ -100,7 +100,7 @@ struct ReadPacerTests {
         #expect(reader.received == ["a", "b"])
     }
 
-    @Test("Of many bytes a slice is passed on for each time that somebody asks, and all of them in their order")
+    @Test("Passes on large input in order, one slice per read")
     func slices() throws {
         let first = Self.text(3 * Self.slice + 5)
         let second = Self.text(Self.slice)
@@ -115,7 +115,7 @@ struct ReadPacerTests {
         #expect(reader.received.joined() == first + second)
     }
 
-    @Test("A body is passed on as it came, and of what follows it no more than a slice at a time")
+    @Test("Passes on a body unsplit, and what follows it in slices")
     func body() throws {
         reader.bodyToCome = 7 * Self.slice + 1
         let text = Self.text(10 * Self.slice)
@@ -129,7 +129,7 @@ struct ReadPacerTests {
         #expect(reader.received.joined() == text)
     }
 
-    @Test("That a client sends no more is told at once, and once more behind its last byte")
+    @Test("Announces the end of input immediately, and signals it again after the last byte")
     func end() throws {
         try send(Self.text(2 * Self.slice))
         channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -143,7 +143,7 @@ struct ReadPacerTests {
 
     private static let head = "GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 
-    @Test("A slice contains one head, and a body or nothing else")
+    @Test("A slice contains a single request head, or a whole body")
     func heads() throws {
         try send(String(repeating: Self.head, count: 20))
         reader.take(3, of: channel)
@@ -162,7 +162,7 @@ struct ReadPacerTests {
         #expect(reader.received.suffix(3) == [Self.head, Self.head, Self.head])
     }
 
-    @Test("Chunks are passed on with few heads behind them, and frames without a look at them")
+    @Test("Limits the heads that may follow chunks in a slice, and passes on frames unexamined")
     func otherInput() throws {
         let text = String(repeating: "1\r\n \r\n", count: 100) + String(repeating: "0\r\n\r\n", count: 20)
         reader.expected = .chunks
@@ -174,7 +174,7 @@ struct ReadPacerTests {
         #expect(reader.received.joined() == text)
     }
 
-    @Test("Lines of a head that is not whole count with more than their text, those of chunks don't")
+    @Test("Counts overhead for each line of an incomplete head, but not for lines of chunks")
     func lines() throws {
         let lines = String(repeating: "x:\r\n", count: 100)
         reader.take(1, of: channel)
@@ -190,7 +190,7 @@ struct ReadPacerTests {
         #expect(transferTimeout.heldBytes == 0)
     }
 
-    @Test("When other connections took long, received bytes wait for a turn")
+    @Test("Delays received bytes by a turn if the event loop is late")
     func late() throws {
         (turns.isHeld, turns.isLate) = (true, true)
         reader.take(2, of: channel)
@@ -202,7 +202,7 @@ struct ReadPacerTests {
         #expect(reader.received == ["a", "b"])
     }
 
-    @Test("When what is passed on takes long, others have a turn before the next slice")
+    @Test("Yields to other connections before the next slice if processing was slow")
     func turn() throws {
         turns.isHeld = true
         try send(Self.text(10 * Self.slice))
@@ -217,7 +217,7 @@ struct ReadPacerTests {
         #expect(turns.waiting.isEmpty)
     }
 
-    @Test("Bytes beyond a few count as memory of transfers, until they are counted off")
+    @Test("Counts waiting input as transfer memory beyond a small allowance, until it is consumed")
     func counted() throws {
         try send(Self.text(HeldInput.uncounted))
         #expect(transferTimeout.heldBytes == 0)
@@ -234,7 +234,7 @@ struct ReadPacerTests {
         #expect(channel.isActive)
     }
 
-    @Test("A connection for whose bytes there is no memory is closed, and takes none")
+    @Test("Closes a connection whose input exceeds the transfer memory")
     func noMemory() throws {
         let other = transferTimeout.begin(.answer, on: EmbeddedChannel())
         #expect(transferTimeout.hold(other, bytes: 1024 * 1024))
@@ -251,7 +251,7 @@ struct ReadPacerTests {
         #expect(reader.received.isEmpty)
     }
 
-    @Test("A connection that ends gives back its memory")
+    @Test("Releases the memory of a closed connection")
     func closing() throws {
         try send(Self.text(HeldInput.uncounted + 1))
         #expect(transferTimeout.heldBytes > 0)

@@ -3,11 +3,11 @@ import NIOCore
 import Synchronization
 import Testing
 
-@Suite("Buffers for what a connection receives")
+@Suite("Receive buffers")
 struct ReceiveBuffersTests {
     private final class Body: Sendable { let isLarge = Atomic(false) }
 
-    @Test("Buffers grow for large bodies alone, and shrink after them")
+    @Test("Buffers grow to their maximum only for large bodies, and shrink afterwards")
     func sizes() {
         let body = Body()
         var buffers = ReceiveBuffers { body.isLarge.load(ordering: .relaxed) }

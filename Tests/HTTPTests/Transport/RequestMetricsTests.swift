@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct RequestMetricsTests {
-    @Test("The time of each request is kept by method and status")
+    @Test("Records request durations by method and status, and counts active requests")
     func durations() async throws {
         let metrics = TestMetrics()
         var additions = HTTPServer.Additions()

@@ -9,13 +9,13 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Requests that wait on a connection")
+@Suite("Queued request parts of a connection")
 struct RequestPartsTests {
     private static func head() -> HTTPServerRequestPart {
         .head(HTTPRequestHead(version: .http1_1, method: .GET, uri: "/"))
     }
 
-    @Test("Parts that wait count with their bytes; a head fills a connection, and so does much of a body")
+    @Test("Counts queued parts as memory, and is full with one head or many body bytes")
     func bytes() async throws {
         let transferTimeout = TransferTimeout(limits: HTTPServer.Limits())
         let input = HeldInput(transferTimeout)
@@ -44,9 +44,7 @@ struct RequestPartsTests {
         #expect(transferTimeout.heldBytes == 0)
     }
 
-    @Test(
-        "A connection rests while it waits for a request, not while it waits for a body, and goes on with the next part"
-    )
+    @Test("Rests while waiting for a request, but not for a body, and wakes for the next part")
     func rest() async throws {
         let parts = RequestParts()
         let waiting = Task { try await parts.next(mayRest: true) }
@@ -75,7 +73,7 @@ struct RequestPartsTests {
         #expect(!parts.isResting)
     }
 
-    @Test("What a client sent that waits for memory is counted, refused by nothing and closed for nobody")
+    @Test("Input of an exempt client is counted, but never rejected")
     func excused() {
         var limits = HTTPServer.Limits()
         (limits.transferMemory, limits.grace) = (100_000, .zero)
@@ -95,7 +93,7 @@ struct RequestPartsTests {
         #expect(other.hold(on: EmbeddedChannel(), of: .server))
     }
 
-    @Test("A connection answers eight requests in a row, or for a millisecond, before others have a turn")
+    @Test("A connection's turn ends after eight requests or one millisecond")
     func turns() {
         let now = ContinuousClock.now
         var turn = AnswerTurn(at: now)
@@ -114,7 +112,7 @@ struct RequestPartsTests {
         }
     }
 
-    @Test("Work that waits for a turn comes behind what the sockets have, one piece a turn, round robin by sender")
+    @Test("Runs queued work after the event loop's tasks, round robin by sender")
     func loopQueue() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let order = Lines()

@@ -20,7 +20,7 @@ import Testing
             }, body: { try await body(security, $0) })
     }
 
-    @Test("A request is answered over TLS 1.2 and 1.3, with links to https and the order to come by no other way")
+    @Test("Serves TLS 1.2 and 1.3 with HSTS and https URLs, and rejects TLS 1.1")
     func versions() async throws {
         try await Self.run { security, plain in
             for version in [TLSVersion.tlsv12, .tlsv13] {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("Cipher suites of TLS 1.2 that authenticate apart from encrypting, or draw no keys, are refused")
+    @Test("Accepts only AEAD cipher suites with TLS 1.2")
     func ciphers() async throws {
         try await Self.run { security, plain in
             let suites: [(NIOTLSCipher, Bool)] = [
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("Of a certificate whose time is over the operator is told, also when it is read anew")
+    @Test("Warns about an expired certificate until a valid one is loaded")
     func ended() async throws {
         let security = try TransportSecurity()
         defer { try? FileManager.default.removeItem(atPath: security.folder) }
@@ -70,7 +70,7 @@ import Testing
         #expect(security.certificate.warning == nil)
     }
 
-    @Test("A client that speaks plain HTTP, or expects another server, gets no answer, and others go on")
+    @Test("Doesn't respond to plain HTTP or under another host name, and keeps serving other clients")
     func strangers() async throws {
         try await Self.run { security, plain in
             await #expect(throws: (any Error).self) { _ = try await plain.request("GET", "/parse/x") }
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("Large bodies and answers go over TLS as they are, several on one connection")
+    @Test("Transfers several large bodies and responses over one TLS connection")
     func large() async throws {
         try await Self.run { security, plain in
             let body = Array("{\"text\":\"\(String(repeating: "é", count: 1_000_000))\"}".utf8)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("Who opens a connection and does not finish the handshake is cut off in time")
+    @Test("Closes connections that don't finish the TLS handshake in time")
     func handshake() async throws {
         var limits = HTTPServer.Limits()
         limits.handshake = .milliseconds(300)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("A client that reads nothing of a large answer is cut off, and its answer takes no memory for ever")
+    @Test("Disconnects a TLS client that doesn't read a large response")
     func unread() async throws {
         var limits = HTTPServer.Limits()
         limits.stall = .milliseconds(500)
@@ -153,9 +153,7 @@ import Testing
         }
     }
 
-    @Test(
-        "A certificate that is read anew is that of new connections; those that are open go on; bad files change nothing"
-    )
+    @Test("A reloaded certificate applies to new connections, keeps open ones and ignores invalid files")
     func reload() async throws {
         try await Self.run { security, plain in
             let get =

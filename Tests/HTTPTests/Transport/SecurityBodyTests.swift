@@ -4,7 +4,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("Large bodies as an attacker sends them")
+@Suite("Attacks with large bodies")
 struct SecurityBodyTests {
     private typealias Server = TransportServer
 
@@ -14,7 +14,7 @@ struct SecurityBodyTests {
     }
 
     @Test(
-        "A large body is not read at all when the keys beside it are wrong",
+        "Rejects wrong keys in the headers without waiting for a large body",
         arguments: [
             "X-Parse-Application-Id: app\r\nX-Parse-REST-API-Key: wrong", "X-Parse-Application-Id: app",
             "Authorization: Basic YXBwOndyb25n",
@@ -33,7 +33,7 @@ struct SecurityBodyTests {
     }
 
     @Test(
-        "A large body that cannot name the application is refused before it is read as JSON",
+        "Rejects a large body without the application's keys before parsing it as JSON",
         arguments: [
             ("x", "", 403), ("x", #","_ApplicationId":"other""#, 403), ("x", #","_ApplicationID":"app""#, 403),
             ("x", #","_ApplicationId" : "app","_JavaScriptKey":"js"}"#, 400),
@@ -49,7 +49,7 @@ struct SecurityBodyTests {
         }
     }
 
-    @Test("The JavaScript SDK's files, in base64 with its keys behind them, are taken whatever their size")
+    @Test("Accepts large base64 files of the JavaScript SDK, whose keys follow the file")
     func filesInJSON() async throws {
         try await Server.run {
             $0.maxUploadSize = 4_000_000
@@ -64,7 +64,7 @@ struct SecurityBodyTests {
         }
     }
 
-    @Test("A large body is read and served on other threads than those of the connections, a small one on theirs")
+    @Test("Serves requests with large bodies off the event loop, and those with small bodies on it")
     func threads() async throws {
         try await Server.run {
             $0.maxUploadSize = 4_000_000
@@ -82,7 +82,7 @@ struct SecurityBodyTests {
         }
     }
 
-    @Test("Bodies that are sent halfway fill no memory: requests that come then are served, or told to come again")
+    @Test("Serves requests despite unfinished large bodies, or responds 503 with Retry-After until they are gone")
     func halfBodies() async throws {
         var limits = HTTPServer.Limits()
         limits.transferMemory = 2_000_000
@@ -119,7 +119,7 @@ struct SecurityBodyTests {
     }
 
     @Test(
-        "A body in another character set is refused, not read as another text",
+        "Rejects character sets other than UTF-8",
         arguments: [
             ("application/json; charset=iso-8859-1", 415), ("text/plain;charset=\"UTF-16\"", 415),
             ("application/json; charset=utf-8", 200), ("application/json;charset=UTF-8", 200),

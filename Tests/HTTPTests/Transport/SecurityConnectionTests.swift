@@ -3,7 +3,7 @@ import REST
 import TestSupport
 import Testing
 
-@Suite("Connections as an attacker uses them")
+@Suite("Attacks with many or slow connections")
 struct SecurityConnectionTests {
     private typealias Server = TransportServer
 
@@ -60,7 +60,8 @@ struct SecurityConnectionTests {
     }
 
     @Test(
-        "Idle connections, and heads that never end, keep nobody out", arguments: ["", "GET /parse/x HTTP/1.1\r\nHo"])
+        "Serves requests despite many idle connections and unfinished heads",
+        arguments: ["", "GET /parse/x HTTP/1.1\r\nHo"])
     func idle(text: String) async throws {
         try await Server.run(limits: Self.limits { $0.connections = 20 }) { client in
             let closed = try await occupy(70, of: client, saying: text) {
@@ -70,7 +71,7 @@ struct SecurityConnectionTests {
         }
     }
 
-    @Test("Bodies that hardly move keep nobody out: their connections are closed for others")
+    @Test("Closes connections with slow bodies to serve others")
     func slowBodies() async throws {
         let limits = Self.limits {
             $0.connections = 20
@@ -86,7 +87,7 @@ struct SecurityConnectionTests {
     }
 
     @Test(
-        "What is small on each of many connections counts together, and the slowest are closed",
+        "Counts small input of many connections together, and closes the slowest",
         arguments: [
             // An unfinished body, a large head after a request, a large head of a slow request, and an unfinished large
             // head.
@@ -108,7 +109,7 @@ struct SecurityConnectionTests {
         }
     }
 
-    @Test("Requests behind one that is being answered wait with the client")
+    @Test("Leaves pipelined requests with the client while one is being answered")
     func pipelined() async throws {
         let requests = String(repeating: "GET /parse/stuck HTTP/1.1\r\n\(Self.keys)\r\n", count: 500)
         let limits = Self.limits { $0.transferMemory = 1024 * 1024 }
@@ -123,7 +124,7 @@ struct SecurityConnectionTests {
         }
     }
 
-    @Test("A body that is sent for longer than all of them may take is cut off, however steadily it comes")
+    @Test("Cuts off a body that exceeds the transfer timeout, however steadily it arrives")
     func endlessBody() async throws {
         try await Server.run(limits: Self.limits { $0.transfer = .milliseconds(400) }) { client in
             let wasCutOff = try await client.connect { connection in
@@ -139,7 +140,7 @@ struct SecurityConnectionTests {
         }
     }
 
-    @Test("A body in chunks of one byte is read like any other")
+    @Test("Reads a body in chunks of one byte")
     func tinyChunks() async throws {
         try await Server.run { client in
             let body = Array((#"{"a":""# + String(repeating: "x", count: 50_000) + #""}"#).utf8)
@@ -154,7 +155,7 @@ struct SecurityConnectionTests {
         }
     }
 
-    @Test("Clients that ask for much and read nothing fill no memory, and a client that reads gets the answer")
+    @Test("Limits the memory of unread responses, and serves clients that read")
     func unreadAnswers() async throws {
         let limits = Self.limits {
             $0.transferMemory = 40 * 1024 * 1024

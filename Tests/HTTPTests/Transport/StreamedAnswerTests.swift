@@ -4,7 +4,7 @@ import NIOCore
 import TestSupport
 import Testing
 
-@Suite("Answers in pieces")
+@Suite("Streamed responses")
 struct StreamedAnswerTests {
     /// Sends a chunk, pauses, and sends another.
     private struct Handler: HTTPHandler {
@@ -23,7 +23,7 @@ struct StreamedAnswerTests {
         }
     }
 
-    @Test("A pause of the server within an answer doesn't count as the client's")
+    @Test("Doesn't time out a client while the server pauses within a response")
     func pause() async throws {
         var limits = HTTPServer.Limits()
         limits.stall = .milliseconds(300)

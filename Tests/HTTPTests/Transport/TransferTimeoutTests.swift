@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("What transfers keep in memory")
+@Suite("Memory limits and timeouts of transfers")
 struct TransferTimeoutTests {
     private static func makeGuard(memory: Int, grace: Duration) -> TransferTimeout {
         var limits = HTTPServer.Limits()
@@ -15,7 +15,7 @@ struct TransferTimeoutTests {
         return TransferTimeout(limits: limits)
     }
 
-    @Test("A transfer that comes when there is no room is refused, unless it is alone")
+    @Test("Rejects transfers when memory is full, except a single one")
     func full() {
         let transferTimeout = Self.makeGuard(memory: 100, grace: .seconds(60))
         let first = transferTimeout.begin(.answer, on: EmbeddedChannel())
@@ -32,7 +32,7 @@ struct TransferTimeoutTests {
         #expect(transferTimeout.heldBytes == 0)
     }
 
-    @Test("The slowest make room; those that wait for the server do not")
+    @Test("Closes the slowest transfer to make room, but never a completed one")
     func slowest() {
         let transferTimeout = Self.makeGuard(memory: 100, grace: .zero)
         let channels = (0..<3).map { _ in EmbeddedChannel() }
@@ -73,7 +73,7 @@ struct TransferTimeoutTests {
         }
     }
 
-    @Test("Bodies that reserve memory get it in turn, up to three quarters, and none is refused")
+    @Test("Grants reserved memory in order, up to three quarters of it, and rejects no body")
     func turns() async throws {
         let transferTimeout = Self.makeGuard(memory: 400, grace: .seconds(60))
         let waiting = Waiting(transferTimeout)
@@ -103,7 +103,7 @@ struct TransferTimeoutTests {
         #expect(transferTimeout.heldBytes == 0)
     }
 
-    @Test("A network has three times as much as is left free, so that others find room, and waits for itself")
+    @Test("Limits a network's share of memory, and serves other networks before its queued bodies")
     func networks() async throws {
         let transferTimeout = Self.makeGuard(memory: 400, grace: .seconds(60))
         let waiting = Waiting(transferTimeout)
@@ -133,7 +133,7 @@ struct TransferTimeoutTests {
         #expect(transferTimeout.heldBytes == 0)
     }
 
-    @Test("A network that has its share waits for its own slow clients, and for those of no other")
+    @Test("A body that exceeds its network's share displaces only slow bodies of the same network")
     func ownSlowBodies() async throws {
         let transferTimeout = Self.makeGuard(memory: 400, grace: .zero)
         let waiting = Waiting(transferTimeout)
@@ -152,7 +152,7 @@ struct TransferTimeoutTests {
         #expect(transferTimeout.heldBytes == 150)
     }
 
-    @Test("One that no longer wants memory leaves the queue, and one alone has what it needs")
+    @Test("Cancelled and closed bodies leave the queue, and a single body may exceed the limit")
     func leaving() async throws {
         let transferTimeout = Self.makeGuard(memory: 100, grace: .seconds(60))
         let waiting = Waiting(transferTimeout)
@@ -170,7 +170,7 @@ struct TransferTimeoutTests {
         #expect(waiting.refused == [1, 2])
     }
 
-    @Test("A client that sends too slowly makes way for who waits; one that waits for the server does not")
+    @Test("Closes slow bodies for queued ones, except those that wait for the server")
     func slowBodies() async throws {
         let transferTimeout = Self.makeGuard(memory: 400, grace: .zero)
         let waiting = Waiting(transferTimeout)
@@ -189,7 +189,7 @@ struct TransferTimeoutTests {
         #expect(transferTimeout.heldBytes == 300)
     }
 
-    @Test("The time that the server takes is none of the client's")
+    @Test("Doesn't count time spent waiting for the server towards a timeout")
     func pauses() async throws {
         var limits = HTTPServer.Limits()
         (limits.idle, limits.stall) = (.milliseconds(200), .milliseconds(200))
@@ -209,7 +209,7 @@ struct TransferTimeoutTests {
         watch.cancel()
     }
 
-    @Test("At the end of the server, bodies that stand still are closed, and those that wait for the server are not")
+    @Test("Closes stalled bodies on shutdown, except those that wait for the server")
     func ending() async throws {
         let transferTimeout = Self.makeGuard(memory: 1000, grace: .milliseconds(100))
         func begin(_ channel: EmbeddedChannel) -> TransferTimeout.Ticket {
@@ -230,7 +230,7 @@ struct TransferTimeoutTests {
         watch.cancel()
     }
 
-    @Test("The rest of a body whose request was answered must keep coming")
+    @Test("Closes a body that stalls after its request was answered")
     func hurried() async throws {
         let transferTimeout = Self.makeGuard(memory: 1000, grace: .milliseconds(100))
         let channels = [EmbeddedChannel(), EmbeddedChannel()]
@@ -244,7 +244,7 @@ struct TransferTimeoutTests {
         watch.cancel()
     }
 
-    @Test("A network that keeps far more than another makes room for it, and none for one that keeps as much")
+    @Test("Closes transfers of a network that holds far more memory to make room for another")
     func heaviest() {
         let transferTimeout = Self.makeGuard(memory: 100, grace: .seconds(60))
         let (heavy, light) = (Sender(address: "192.0.2.1"), Sender(address: "192.0.2.2"))
@@ -263,7 +263,7 @@ struct TransferTimeoutTests {
         #expect(transferTimeout.heldBytes == 70)
     }
 
-    @Test("Giant bodies leave half of the memory to others, who wait among themselves")
+    @Test("Limits giant bodies to half of the memory, and doesn't queue smaller ones behind them")
     func lanes() async throws {
         let transferTimeout = Self.makeGuard(memory: 400, grace: .seconds(60))
         let waiting = Waiting(transferTimeout)

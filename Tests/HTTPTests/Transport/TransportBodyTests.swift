@@ -9,7 +9,7 @@ struct TransportBodyTests {
     private typealias Server = TransportServer
 
     @Test(
-        "A body is JSON whatever its content type says",
+        "Parses a JSON body with any content type",
         arguments: ["application/json", "text/plain", "application/x-www-form-urlencoded", "image/png", "", ";;;"])
     func contentTypes(type: String) async throws {
         try await Server.run { client in
@@ -19,7 +19,7 @@ struct TransportBodyTests {
         }
     }
 
-    @Test("No body is an empty object, an array an object with its indexes, a form one of strings")
+    @Test("Reads no body as an empty object, an array by its indexes and a form as strings")
     func otherForms() async throws {
         try await Server.run { client in
             for (type, text, expected) in [
@@ -36,7 +36,7 @@ struct TransportBodyTests {
         }
     }
 
-    @Test("Malformed bodies are refused with a text and no number")
+    @Test("Rejects malformed bodies with 400 and an error without a code")
     func malformed() async throws {
         let bodies: [[UInt8]] =
             [
@@ -56,7 +56,7 @@ struct TransportBodyTests {
         }
     }
 
-    @Test("GET and DELETE may have a body")
+    @Test("Accepts bodies of GET, DELETE and PUT")
     func bodiesOfOtherMethods() async throws {
         try await Server.run { client in
             for method in ["GET", "DELETE", "PUT"] {
@@ -69,7 +69,7 @@ struct TransportBodyTests {
         }
     }
 
-    @Test("The query string wins where it and the body have the same key")
+    @Test("Query parameters override the body")
     func parameters() {
         let envelope = Envelope(
             from: RequestOrigin(), method: .get, path: [], rawPath: "", query: ["a": .number(2)],
@@ -77,7 +77,7 @@ struct TransportBodyTests {
         #expect(envelope.parameters == ["a": .number(2), "b": .number(1)])
     }
 
-    @Test("Compressed bodies are refused")
+    @Test("Rejects compressed bodies")
     func compressed() async throws {
         try await Server.run { client in
             for encoding in ["gzip", "deflate", "br"] {

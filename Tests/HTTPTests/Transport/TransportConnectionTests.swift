@@ -7,7 +7,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Connections: many requests on one, and those that misbehave")
+@Suite("Connections: pipelining, keep-alive and misbehaving clients")
 struct TransportConnectionTests {
     private typealias Server = TransportServer
 
@@ -24,7 +24,7 @@ struct TransportConnectionTests {
         return limits
     }
 
-    @Test("A connection that rested answers the next requests")
+    @Test("Serves requests on a connection that rested")
     func rest() async throws {
         var limits = HTTPServer.Limits()
         limits.idle = .seconds(6)
@@ -42,7 +42,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("Requests sent at once are answered in their order")
+    @Test("Answers pipelined requests in order")
     func pipelining() async throws {
         try await Server.run { client in
             let answers = try await client.connect { connection in
@@ -57,7 +57,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("A body over the limit is refused, and the connection goes on", arguments: [true, false])
+    @Test("Rejects a body over the limit with 413 and keeps the connection open", arguments: [true, false])
     func tooLarge(isChunked: Bool) async throws {
         try await Server.run { client in
             let size = 150_000
@@ -77,7 +77,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("A promise of far too much is refused at once, and the connection closed")
+    @Test("Rejects a huge Content-Length immediately and closes the connection")
     func hugePromise() async throws {
         try await Server.run(limits: Self.impatient(.seconds(20))) { client in
             let answer = try await client.connect { connection in
@@ -92,7 +92,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("A client that asks before it sends is told to go on, or not to")
+    @Test("Answers Expect: 100-continue with 100, or with 413 if the body is too large")
     func expectContinue() async throws {
         try await Server.run { client in
             let welcome = try await client.connect { connection in
@@ -110,7 +110,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("A client that closes its half after the request still gets the answer")
+    @Test("Responds to a client that half-closed its connection")
     func halfClosed() async throws {
         try await Server.run { client in
             let answer = try await client.connect { connection in
@@ -123,7 +123,7 @@ struct TransportConnectionTests {
     }
 
     @Test(
-        "A request whose body is cut off is not carried out",
+        "Doesn't execute a request whose body is cut off",
         arguments: ["Content-Length: 20", "Transfer-Encoding: chunked"])
     func cutOff(field: String) async throws {
         try await Server.run { client in
@@ -137,7 +137,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("Slow heads, slow bodies and silence end the connection")
+    @Test("Closes connections with slow heads, slow bodies or no request")
     func slowness() async throws {
         try await Server.run(limits: Self.impatient(.milliseconds(400))) { client in
             let start = ContinuousClock.now
@@ -165,7 +165,7 @@ struct TransportConnectionTests {
     }
 
     @Test(
-        "A connection stays open as the client's version of HTTP and its fields say",
+        "Keeps connections open or closes them as the HTTP version and Connection header require",
         arguments: [
             ("1.1", "", nil), ("1.1", "Connection: close\r\n", "close"), ("1.1", "connection: Close\r\n", "close"),
             ("1.0", "", "close"), ("1.0", "Connection: keep-alive\r\n", "keep-alive"),
@@ -185,7 +185,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("A request may take longer than a connection may be idle")
+    @Test("Completes a request that takes longer than the idle timeout")
     func longRequest() async throws {
         // Long enough for the request to be sent first, even if all tests share two CPUs.
         try await Server.run(limits: Self.impatient(.seconds(10))) { client in
@@ -194,7 +194,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("A large answer arrives as a whole")
+    @Test("Sends a large response completely")
     func largeAnswer() async throws {
         try await Server.run { client in
             let answer = try await client.request("GET", "/parse/large/3", headers: Server.client)
@@ -202,7 +202,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("A client that does not read its answer is cut off")
+    @Test("Disconnects a client that doesn't read its response")
     func unreadAnswer() async throws {
         try await Server.run(limits: Self.impatient(.milliseconds(400))) { client in
             let sent = try await client.connect { connection in
@@ -218,7 +218,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("Heads that are too large or no HTTP are refused")
+    @Test("Rejects oversized and malformed request heads")
     func brokenHeads() async throws {
         try await Server.run { client in
             for head in [
@@ -244,7 +244,7 @@ struct TransportConnectionTests {
         "Content-Length is invalid, repeated, or combined with Transfer-Encoding."
 
     @Test(
-        "A request that a proxy could understand otherwise is refused with the reason, and nothing after it is read",
+        "Rejects ambiguous requests with the reason and closes the connection",
         arguments: [
             ("GET /parse/x HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n", "More than one Host header."),
             ("GET /parse/x HTTP/1.1\r\nhost: x\r\nA: b\r\nHOST: y\r\n\r\n", "More than one Host header."),
@@ -293,7 +293,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("HTTP/1.0 needs no Host, and has bodies of a length that is told")
+    @Test("Accepts HTTP/1.0 requests without a Host header and with Content-Length")
     func versionOne() async throws {
         try await Server.run { client in
             let fields = "X-Parse-Application-Id: app\r\nX-Parse-REST-API-Key: rest\r\nContent-Length: 7\r\n"
@@ -305,13 +305,13 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("A shutdown lets the requests under way finish")
+    @Test("Completes open requests on shutdown")
     func gracefulShutdown() async throws {
         let (answer, _) = try await shutDown(path: "/parse/slow", limit: .seconds(10))
         #expect(answer?.status == 200)
     }
 
-    @Test("A shutdown does not wait longer than it should")
+    @Test("Limits how long a shutdown waits for open requests")
     func boundedShutdown() async throws {
         let (answer, duration) = try await shutDown(path: "/parse/stuck", limit: .milliseconds(300))
         #expect(answer == nil)
@@ -319,7 +319,7 @@ struct TransportConnectionTests {
         #expect(duration < .seconds(60))
     }
 
-    @Test("No request is answered before the server's owner knows the port")
+    @Test("Serves no request before the port callback returns")
     func portIsKnownFirst() async throws {
         let handler = EchoHandler()
         let server = try Self.server(handler, HTTPServer.Limits())
@@ -372,7 +372,7 @@ struct TransportConnectionTests {
         return (await request.value, .now - start)
     }
 
-    @Test("The log has a line a request, without query string and keys")
+    @Test("Logs a request without its query string and keys")
     func accessLog() async throws {
         let box = LogLines()
         try await Server.run(logger: box.logger) { client in
@@ -387,7 +387,7 @@ struct TransportConnectionTests {
     }
 
     @Test(
-        "A client that offers a protocol that nobody serves is answered and told to close, and little of what follows is kept",
+        "Answers unsupported upgrades and CONNECT, then closes the connection without buffering more input",
         arguments: [
             "GET /parse/health HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n\r\n",
             "GET /parse HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
@@ -410,7 +410,7 @@ struct TransportConnectionTests {
         }
     }
 
-    @Test("What does not ask to leave HTTP stays there, whatever protocol it names")
+    @Test("Ignores an Upgrade header without Connection: Upgrade")
     func keepsHTTP() async throws {
         try await Server.run { client in
             let statuses = try await client.connect { connection in

@@ -5,11 +5,11 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("From bytes to envelopes and back")
+@Suite("HTTP requests and responses")
 struct TransportTests {
     private typealias Server = TransportServer
 
-    @Test("Every answer has the fields for pages of other origins, is not cached, and is JSON")
+    @Test("Every response has CORS headers, is uncacheable and is JSON")
     func commonHeaders() async throws {
         try await Server.run { client in
             for (path, headers, status) in [
@@ -28,7 +28,7 @@ struct TransportTests {
         }
     }
 
-    @Test("A listed origin is echoed, another one gets the first of the list")
+    @Test("Echoes an allowed origin, and returns the first allowed one to other origins")
     func origins() async throws {
         try await Server.run {
             $0.allowOrigin = ["https://a.example", "https://b.example"]
@@ -47,7 +47,7 @@ struct TransportTests {
         }
     }
 
-    @Test("Health needs no credentials: a server that listens is well")
+    @Test("The health check needs no credentials")
     func health() async throws {
         try await Server.run { client in
             for method in ["GET", "POST", "PUT"] {
@@ -60,7 +60,7 @@ struct TransportTests {
     }
 
     @Test(
-        "Paths are found below the mount path, whatever the slashes",
+        "Resolves paths below the mount path, with any number of slashes",
         arguments: [
             ("/parse", "/parse/classes/A", ["classes", "A"]), ("/parse", "//parse//classes/A/", ["classes", "A"]),
             ("/parse", "/PARSE/classes/A", ["classes", "A"]), ("/parse", "/parse/classes/A?x=1", ["classes", "A"]),
@@ -77,7 +77,7 @@ struct TransportTests {
         }
     }
 
-    @Test("Broken percent-encoding and NUL characters in paths and queries are refused")
+    @Test("Rejects malformed percent-encoding and NUL characters in paths and queries")
     func brokenPaths() async throws {
         try await Server.run { client in
             for path in ["/parse/%E0%A4%A", "/parse/%ZZ", "/parse/%FF", "/parse/a%00b", "/parse/x?a=b%00c"] {
@@ -88,7 +88,7 @@ struct TransportTests {
         }
     }
 
-    @Test("Query values are JSON if they parse, and strings beside it")
+    @Test("Parses query values as JSON if possible, and keeps their text")
     func query() async throws {
         try await Server.run { client in
             let path = #"/parse/x?where=%7B%22a%22%3A1%7D&limit=10&order=-a,b&s=a+b%2Bc&n=007&t=%7Bx&e=&d=1&d=2&flag"#
@@ -109,7 +109,7 @@ struct TransportTests {
     }
 
     @Test(
-        "A POST may mean another method; an empty override is an ordinary key",
+        "_method overrides the method of a POST; an empty one is an ordinary key",
         arguments: [
             ("POST", "GET", "GET"), ("POST", "get", "GET"), ("POST", "PUT", "PUT"), ("POST", "DELETE", "DELETE"),
             ("POST", "HEAD", "GET"), ("POST", "PATCH", "PUT"), ("PUT", "GET", "PUT"), ("PATCH", "", "PUT"),
@@ -130,7 +130,7 @@ struct TransportTests {
         }
     }
 
-    @Test("Errors become Parse's answers; details of unexpected ones stay inside")
+    @Test("Responds with Parse errors, and hides the details of unexpected errors")
     func errors() async throws {
         try await Server.run { client in
             for (path, status, body) in [
@@ -157,7 +157,7 @@ struct TransportTests {
         }
     }
 
-    @Test("What a reply says in a header field cannot end the field")
+    @Test("Replaces line breaks in response headers")
     func lineBreak() async throws {
         try await Server.run { client in
             let answer = try await client.request("GET", "/parse/line-break", headers: Server.client)
@@ -166,7 +166,7 @@ struct TransportTests {
         }
     }
 
-    @Test("An unchanged answer to a GET is 304")
+    @Test("Responds 304 to a GET whose ETag matches")
     func entityTags() async throws {
         try await Server.run { client in
             let first = try await client.request("GET", "/parse/x", headers: Server.client)
@@ -180,7 +180,7 @@ struct TransportTests {
         }
     }
 
-    @Test("The address of the server follows the request, a trusted proxy, or the configuration")
+    @Test("Takes the server URL from publicServerURL, a trusted proxy or the Host header")
     func mountURL() async throws {
         let forwarded = ["X-Forwarded-Proto": "https", "X-Forwarded-Host": "api.example", "X-Forwarded-For": "9.9.9.9"]
         let headers = Server.client.merging(forwarded) { $1 }
@@ -217,7 +217,7 @@ struct TransportTests {
         }
     }
 
-    @Test("The client's address is the nearest one that is no trusted proxy")
+    @Test("The client's address is the nearest one that isn't a trusted proxy")
     func forwardedFor() async throws {
         for (trust, forwarded, expected) in [
             (.hops(1), "1.1.1.1, 2.2.2.2", "2.2.2.2"), (.hops(2), "1.1.1.1, 2.2.2.2", "1.1.1.1"),

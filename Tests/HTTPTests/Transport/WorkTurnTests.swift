@@ -8,7 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Turns of event loops and threads")
+@Suite("Fair turns on event loops and threads")
 struct WorkTurnTests {
     /// Counts requests. The first one records the count after other requests had their turns.
     private struct Counting: HTTPHandler {
@@ -28,7 +28,7 @@ struct WorkTurnTests {
         var overloaded: Reply { Reply(status: 404, body: .empty) }
     }
 
-    @Test("Of a thousand pipelined requests at most eight are answered before other connections have a turn")
+    @Test("Yields to other connections after at most eight pipelined requests")
     func pipelined() async throws {
         let handler = Counting()
         let server = HTTPServer(
@@ -64,7 +64,7 @@ struct WorkTurnTests {
         var hasBegun: Bool { begun.load(ordering: .relaxed) > 0 }
     }
 
-    @Test("Bodies never wait for larger ones that are being read", arguments: [5 << 20, 2 << 20, 200 << 10])
+    @Test("Small bodies never queue behind larger ones", arguments: [5 << 20, 2 << 20, 200 << 10])
     func classes(size: Int) async throws {
         let (queue, hog) = (RequestQueue(), Hog())
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -85,7 +85,7 @@ struct WorkTurnTests {
         }
     }
 
-    @Test("Of the work that waits for a thread, that of the sender who took least time comes first")
+    @Test("Runs work of the sender that used the least time first")
     func senders() async throws {
         let (hog, order) = (Hog(), Lines())
         func work(of address: String, _ name: String, time: UInt32 = 0) async {

@@ -5,7 +5,7 @@ import NIOEmbedded
 import NIOWebSocket
 import Testing
 
-@Suite("Frames as an attacker sends them")
+@Suite("Attacks with WebSocket frames")
 struct MessageAssemblerTests {
     /// Reads a limited number of messages.
     private final class Taker: ChannelDuplexHandler {
@@ -94,7 +94,7 @@ struct MessageAssemblerTests {
 
     private func send(_ bytes: [UInt8]) throws { try channel.writeInbound(ByteBuffer(bytes: bytes)) }
 
-    @Test("Of many pings few are read in a turn, and the latest of them is answered")
+    @Test("Reads a limited number of pings per turn and answers only the latest of them")
     func pings() throws {
         try send((0..<40).flatMap { Self.frame(9, "\($0)") })
         #expect(sent.pongs == ["15"])
@@ -107,7 +107,7 @@ struct MessageAssemblerTests {
         #expect(taker.texts.isEmpty)
     }
 
-    @Test("Of many texts few are passed on in a turn, and no more than are asked for")
+    @Test("Passes on a limited number of texts per turn, and no more than requested")
     func texts() throws {
         taker.wanted = 20
         try send((0..<40).flatMap { Self.frame(1, "\($0)") })
@@ -120,7 +120,7 @@ struct MessageAssemblerTests {
         #expect(taker.texts == (0..<40).map { "\($0)" })
     }
 
-    @Test("A client that sends more frames than may be is closed with 1008", arguments: [UInt8(9), 10, 1])
+    @Test("Disconnects a client that exceeds the frame rate with 1008", arguments: [UInt8(9), 10, 1])
     func rate(opcode: UInt8) throws {
         let frames = (0..<64).flatMap { _ in Self.frame(opcode, "x") }
         for _ in 0..<MessageAssembler.maxFrames / 64 {
@@ -136,7 +136,7 @@ struct MessageAssemblerTests {
         #expect(!channel.isActive)
     }
 
-    @Test("A client that is not known sends 64 KB at most, one that is known a megabyte; more is refused by its length")
+    @Test("Limits messages to 64 KB before authentication and 1 MB after it, by their declared length")
     func sizes() throws {
         try send(Self.frame(1, length: MessageAssembler.largestOfStranger))
         #expect(sent.codes.isEmpty)
@@ -152,7 +152,7 @@ struct MessageAssemblerTests {
         #expect(frames.codes == [.messageTooLarge])
     }
 
-    @Test("What came of a message counts as memory of transfers until it is whole, of which one network has a quarter")
+    @Test("Counts partial messages as transfer memory, and limits each network to a quarter of it")
     func memory() throws {
         client.becomeKnown()
         let quarter = 256 * 1024
@@ -178,7 +178,7 @@ struct MessageAssemblerTests {
         #expect(transferTimeout.heldBytes == 0)
     }
 
-    @Test("A message has to be whole in time, whether its first frame is or not", arguments: [false, true])
+    @Test("Disconnects a client that doesn't complete its message in time", arguments: [false, true])
     func time(isWhole: Bool) throws {
         try send(isWhole ? Self.frame(1, "a", isLast: false) : Self.frame(1, length: 10))
         channel.embeddedEventLoop.advanceTime(by: .seconds(19))

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("Texts come and go, whole and in pieces, and pings are answered, over TLS as well", arguments: [false, true])
+    @Test("Exchanges texts, fragmented messages and pings, with and without TLS", arguments: [false, true])
     func echo(isSecure: Bool) async throws {
         let security = try TransportSecurity()
         defer { try? FileManager.default.removeItem(atPath: security.folder) }
@@ -125,29 +125,29 @@ import Testing
     }
 
     @Test(
-        "What breaks the protocol ends the connection with the code that says why",
+        "Closes the connection with the matching code on protocol violations and when the handler ends",
         arguments: [
-            ("a text that is no UTF-8", frame(1, [0xFF]), 1007),
-            ("a frame without a mask", frame(1, [0x61], mask: nil), 1002),
-            ("the first reserved bit", frame(1, [0x61], reserved: 0x40), 1002),
-            ("the second reserved bit", frame(9, [0x61], reserved: 0x20), 1002),
-            ("the third reserved bit", frame(1, [0x61], reserved: 0x10), 1002),
-            ("bytes in place of a text", frame(2, [0x61]), 1003),
-            ("a message of more than a mebibyte", frame(1, Array(repeating: 0x61, count: 1_048_577)), 1009),
+            ("invalid UTF-8", frame(1, [0xFF]), 1007),
+            ("unmasked frame", frame(1, [0x61], mask: nil), 1002),
+            ("first reserved bit", frame(1, [0x61], reserved: 0x40), 1002),
+            ("second reserved bit", frame(9, [0x61], reserved: 0x20), 1002),
+            ("third reserved bit", frame(1, [0x61], reserved: 0x10), 1002),
+            ("binary frame", frame(2, [0x61]), 1003),
+            ("message over 1 MiB", frame(1, Array(repeating: 0x61, count: 1_048_577)), 1009),
             (
-                "pieces of more than a mebibyte together",
+                "fragments over 1 MiB together",
                 frame(1, Array(repeating: 0x61, count: 600_000), isLast: false)
                     + frame(0, Array(repeating: 0x61, count: 600_000)), 1009
             ),
             (
-                "more than 1024 pieces",
+                "more than 1024 fragments",
                 frame(1, [0x61], isLast: false) + (0..<1024).flatMap { _ in frame(0, [0x61], isLast: false) }, 1009
             ),
-            ("a piece of nothing", frame(0, [0x61]), 1002),
-            ("a text inside of another", frame(1, [0x61], isLast: false) + frame(1, [0x61]), 1002),
-            ("an opcode that there is not", frame(3, [0x61]), 1002),
-            ("the handler returns", frame(1, Array("end".utf8)), 1000),
-            ("the handler fails", frame(1, Array("fail".utf8)), 1011),
+            ("continuation without a message", frame(0, [0x61]), 1002),
+            ("text frame within a fragmented message", frame(1, [0x61], isLast: false) + frame(1, [0x61]), 1002),
+            ("unknown opcode", frame(3, [0x61]), 1002),
+            ("handler returns", frame(1, Array("end".utf8)), 1000),
+            ("handler throws", frame(1, Array("fail".utf8)), 1011),
         ])
     func endings(name: String, bytes: [UInt8], code: Int) async throws {
         try await TransportServer.run(additions: Self.additions) { client in
@@ -180,7 +180,7 @@ import Testing
         }?.status
     }
 
-    @Test("WebSocket takes half of all connections, and one network half of those; beyond is 503, requests are served")
+    @Test("Limits WebSockets to half of all connections and a network to half of those, and responds 503 beyond")
     func places() async throws {
         var limits = HTTPServer.Limits()
         limits.connections = 12
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test("A client that is not known makes room for others, the oldest first; one that is known stays")
+    @Test("Evicts the oldest unauthenticated client for a new one, never an authenticated one")
     func strangers() async throws {
         var limits = HTTPServer.Limits()
         limits.connections = 8
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test("A handshake begins after the one before it and a pause of three times its duration")
+    @Test("Pauses between handshakes for three times the duration of the last one")
     func pauses() async throws {
         let slots = WebSocketSlots(limit: 2, handshakes: 1)
         @Sendable func shakeHands() async throws -> Range<ContinuousClock.Instant> {
@@ -247,7 +247,7 @@ import Testing
         #expect(pause >= wanted - .milliseconds(1), "\(pause)")
     }
 
-    @Test("A client that does not read what it is sent is closed, and so is one that does not end its message")
+    @Test("Disconnects clients that don't read, or don't complete their message")
     func stalls() async throws {
         var limits = HTTPServer.Limits()
         limits.stall = .milliseconds(500)
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test("What the handler does not take, and what asks wrongly, is answered by HTTP")
+    @Test("Responds to rejected and invalid handshakes over HTTP")
     func refusals() async throws {
         try await TransportServer.run(additions: Self.additions) { client in
             let answers: [(String, Int)] = [

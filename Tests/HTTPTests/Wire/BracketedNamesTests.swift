@@ -6,7 +6,7 @@ import Testing
 /// Parameter names in brackets, by the rules of the library `qs`.
 @Suite struct BracketedNamesTests {
     @Test(
-        "Names in brackets make objects and lists",
+        "Parses bracketed names as objects and arrays",
         arguments: [
             ("a[b]=c", #"{"a":{"b":"c"}}"#), ("a[b][c]=d", #"{"a":{"b":{"c":"d"}}}"#),
             ("a[]=b&a[]=c", #"{"a":["b","c"]}"#), ("a[1]=c&a[0]=b", #"{"a":["b","c"]}"#),
@@ -21,7 +21,7 @@ import Testing
         #expect(JSONValue.object(FormEncoding.values(query)) == (try JSONValue(parsing: Array(object.utf8))))
     }
 
-    @Test("A query string of many names is read in time that grows with its length")
+    @Test("Parses many bracketed names in linear time")
     func cost() {
         func seconds(_ count: Int) -> Double {
             let text = (0..<count).map { "a[\($0)][b][c]=\($0)" }.joined(separator: "&")

@@ -7,7 +7,7 @@ import Testing
         try JSONBody.checked(object, size: object.roughSize, upTo: limit)
     }
 
-    @Test("An object that was sent without bytes is what its bytes would give")
+    @Test("Checking an object in memory gives the same as parsing its JSON")
     func sameAsBytes() throws {
         let objects: [JSONObject] = [
             [:], ["a": [1, -2.5, 1e300, .null, true, ["b": "\u{1}\\u0000 \"\n\\"]]], ["e\u{301}": "é", "\u{E9}": "x"],
@@ -21,7 +21,7 @@ import Testing
         #expect(zero?.sign == .plus)
     }
 
-    @Test("What a body may not hold is refused with the words that a body is refused with")
+    @Test("Rejects invalid objects with the same errors as invalid bodies")
     func refusals() throws {
         for object: JSONObject in [Self.nested(201), ["a": ["b\0": 1]], ["a": [["b": "\n\0"]]]] {
             let expected = #expect(throws: HTTPError.self) {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("The limit of bytes is exact, however much of a text is escaped")
+    @Test("Applies the size limit to the exact serialized size, including escapes")
     func limit() throws {
         for text in ["", String(repeating: "x", count: 50), String(repeating: "\u{1}", count: 50)] {
             let object: JSONObject = ["t": .string(text), "n": [-1.2345678901234567e-300, 0, false]]

@@ -3,7 +3,7 @@ import JSON
 import REST
 import Testing
 
-@Suite("Forms with files")
+@Suite("Multipart forms")
 struct MultipartFormTests {
     private static let type = "multipart/form-data; boundary=limit"
 
@@ -29,7 +29,7 @@ struct MultipartFormTests {
         isRefused(Array(lines.joined(separator: "\r\n").utf8), type: type)
     }
 
-    @Test("Texts and files are told apart, and keep every byte")
+    @Test("Distinguishes text fields from files, and preserves every byte")
     func parts() throws {
         let content: [UInt8] = Array("{\r\n--limi\r--limit\n\r\r\n-".utf8) + [0, 255, 13, 10, 13]
         var body = Array("--limit\r\nContent-Disposition: form-data; name=\"f\"; filename=\"a.json\"\r\n".utf8)
@@ -41,7 +41,7 @@ struct MultipartFormTests {
         #expect(form.fields == ["mail": "kim@example.com"])
     }
 
-    @Test("A header of any length up to the limit is read or refused, whatever follows", arguments: 8180...8200)
+    @Test("Accepts part headers up to the limit and rejects longer ones", arguments: 8180...8200)
     func headerLimit(length: Int) {
         let line = "X: " + String(repeating: "a", count: length - 3)
         let isRefused = Self.isRefused(
@@ -49,14 +49,14 @@ struct MultipartFormTests {
         #expect(isRefused == (length > 8192 - 44))
     }
 
-    @Test("What stands before the first and after the last boundary is nobody's")
+    @Test("Ignores text before the first and after the last boundary")
     func surroundings() throws {
         let form = try Self.read(["hello", ""] + Self.part("name=a", "1") + ["--limit--", "--limit", "rubbish"])
         #expect(form.fields == ["a": "1"])
         #expect(try Self.read(["--limit--"]).fields == [:])
     }
 
-    @Test("An empty part is empty, and spaces after a boundary do not count")
+    @Test("Accepts an empty file, and whitespace after a boundary")
     func empty() throws {
         let form = try Self.read(
             ["--limit \t", "Content-Disposition: form-data; name=\"a\"; filename=\"\"", "", "", "--limit--"])
@@ -64,7 +64,7 @@ struct MultipartFormTests {
     }
 
     @Test(
-        "A file has the name without folders, and the type without parameters; one that says none has no known type",
+        "Removes folders from file names and parameters from types, and defaults to application/octet-stream",
         arguments: [
             ("a.png", "image/PNG; q=1", "a.png", "image/png"), ("../../a", "text/plain", "a", "text/plain"),
             (#"C:\d\é.txt"#, "nonsense", "é.txt", "application/octet-stream"),
@@ -80,7 +80,7 @@ struct MultipartFormTests {
     }
 
     @Test(
-        "Names may be quoted, with what a quotation mark needs",
+        "Accepts quoted names with escapes",
         arguments: [
             (#"name="a b""#, "a b"), (#"name="a\"b""#, #"a"b"#), (#"name="c:\d\\e""#, #"c:\d\e"#), ("name=é;", "é"),
         ])
@@ -90,7 +90,7 @@ struct MultipartFormTests {
     }
 
     @Test(
-        "A boundary that RFC 2046 does not know is refused",
+        "Rejects missing and invalid boundaries",
         arguments: [
             "multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; boundary=\"\"",
             "multipart/form-data; boundary=\"limit", "multipart/form-data; boundary=limit; boundary=other",
@@ -102,7 +102,7 @@ struct MultipartFormTests {
     }
 
     @Test(
-        "A malformed body is refused",
+        "Rejects malformed bodies",
         arguments: [
             [], [""], ["--"], ["--limit"], ["--limit-"], ["--limit", ""], ["--limitation", "", "", "--limit--"],
             ["--limit", "", "1", "--limit--"], ["--limit", "Content-Disposition: form-data; name=a", "--limit--"],
@@ -132,7 +132,7 @@ struct MultipartFormTests {
         #expect(Self.isRefused(lines))
     }
 
-    @Test("A part with the name of another, text that is no UTF-8, and NUL characters are refused")
+    @Test("Rejects duplicate names, invalid UTF-8 and NUL characters")
     func ambiguous() {
         #expect(Self.isRefused(Self.part("name=a", "1") + Self.part("name=a; filename=x", "2") + ["--limit--"]))
         let head = Array("--limit\r\nContent-Disposition: form-data; name=a\r\n\r\n".utf8)
@@ -141,7 +141,7 @@ struct MultipartFormTests {
         }
     }
 
-    @Test("Too many parts, and a header that is too long, are refused")
+    @Test("Rejects too many parts and oversized headers")
     func limits() throws {
         func body(_ count: Int) -> [String] {
             (0..<count).flatMap { Self.part("name=p\($0)", "1") } + ["--limit--"]
@@ -153,7 +153,7 @@ struct MultipartFormTests {
         #expect(Self.isRefused(["--limit", long]))
     }
 
-    @Test("A body that is cut off anywhere is refused, never read beyond its end")
+    @Test("Rejects a body truncated at any byte")
     func truncated() {
         let whole = Array(
             (Self.part("name=\"a\"; filename=\"b\"", "12\r\n--lim") + ["--limit--"]).joined(separator: "\r\n").utf8)
@@ -163,7 +163,7 @@ struct MultipartFormTests {
         }
     }
 
-    @Test("Any bytes are a form or refused")
+    @Test("Parses or rejects random bytes without crashing")
     func random() {
         var generator = SystemRandomNumberGenerator()
         let pieces = [

@@ -1,10 +1,10 @@
 import HTTP
 import Testing
 
-@Suite("What the log keeps of a request")
+@Suite("Log fields of a request")
 struct RequestFieldsTests {
     @Test(
-        "is the path without its query, cut where it is long",
+        "Keeps only the path, without host, credentials and query, and truncates it",
         arguments: [
             ("/parse/classes/Song", "/parse/classes/Song"),
             ("/parse/login?username=kim&password=secret", "/parse/login"),
@@ -21,7 +21,7 @@ struct RequestFieldsTests {
     }
 
     @Test(
-        "No line has the name of a file, which opens it to everybody",
+        "Omits file names, which grant access to the files",
         arguments: [
             ("/parse/files/app/0123_a.png", "/parse/files/app/\u{2026}"),
             ("/parse/files/app/metadata/0123_a.png", "/parse/files/app/\u{2026}"),
@@ -33,7 +33,7 @@ struct RequestFieldsTests {
         #expect(fields.fields.first { $0.name == "path" }?.value == path)
     }
 
-    @Test("Failures are errors, slow requests warnings, and a client that left has no status")
+    @Test("Logs failures as errors and slow requests as warnings, and aborted requests without a status")
     func levels() {
         func fields(_ status: Int?, _ seconds: Int) -> RequestFields {
             RequestFields(id: RequestID(1), method: "GET", target: "/", status: status, duration: .seconds(seconds))

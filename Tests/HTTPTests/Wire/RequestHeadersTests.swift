@@ -4,9 +4,9 @@ import NIOHTTP1
 import REST
 import Testing
 
-@Suite("Header fields")
+@Suite("Request headers and entity tags")
 struct RequestHeadersTests {
-    @Test("Every name is found in any case and at any place")
+    @Test("Finds every header name in any case and position")
     func names() {
         let fields = HeaderName.allCases.enumerated().flatMap { index, name in
             [("X-Other-\(index)", "other"), (index % 2 == 0 ? name.text.lowercased() : name.text, "value \(index) ")]
@@ -20,7 +20,7 @@ struct RequestHeadersTests {
         }
     }
 
-    @Test("Fields of one name are one with commas, whatever else comes twice")
+    @Test("Joins repeated headers with commas")
     func repetitions() {
         let headers = RequestHeaders([
             ("Origin", "a"), ("Host", "x"), ("host", "y"), ("X-Other", "c"), ("ORIGIN", "b"), ("Range", "d"),
@@ -31,7 +31,7 @@ struct RequestHeadersTests {
         #expect(headers[.expect] == nil)
     }
 
-    @Test("A tag is the hash of an answer in eleven digits of six bits, the lowest first", arguments: [0, 1, 4096])
+    @Test("An ETag encodes the response's hash in eleven base64url digits, lowest first", arguments: [0, 1, 4096])
     func entityTag(length: Int) {
         let bytes = [UInt8](repeating: 7, count: length)
         let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
