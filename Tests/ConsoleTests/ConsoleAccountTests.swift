@@ -7,7 +7,7 @@ import SignIn
 import TestSupport
 import Testing
 
-@Suite("What operators of the console do about themselves")
+@Suite("Console operator accounts")
 struct ConsoleAccountTests {
     private static func age(_ server: TestServer) async throws {
         try await server.execute(
@@ -23,7 +23,7 @@ struct ConsoleAccountTests {
         return ["name": .string(name), "password": "long enough"]
     }
 
-    @Test("After 15 minutes, dropping and emptying a class and operators ask who it is once more")
+    @Test("Dropping or emptying a class and changing operators require confirmation after 15 minutes")
     func confirm() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "a"])
@@ -58,7 +58,7 @@ struct ConsoleAccountTests {
         }
     }
 
-    @Test("Many deletions ask who it is once more, in one call or in several, and few do not")
+    @Test("Many deletions require confirmation, in one call or several; a few don't")
     func deletions() async throws {
         try await TestServer.run { server in
             let kim = try await ConsoleBrowser(server, Self.add(server, "kim", "editor"))
@@ -86,7 +86,7 @@ struct ConsoleAccountTests {
         }
     }
 
-    @Test("Operators see and end their own sessions, owners those of all")
+    @Test("Operators list and end their own sessions, owners those of everyone")
     func sessions() async throws {
         try await TestServer.run { server in
             let way = try await Self.add(server, "kim", "viewer")
@@ -115,7 +115,7 @@ struct ConsoleAccountTests {
         }
     }
 
-    @Test("A session has the role that its operator has now, also where it was opened while that was changed")
+    @Test("A session always has its operator's current role")
     func changedRole() async throws {
         try await TestServer.run { server in
             let kim = try await ConsoleBrowser(server, Self.add(server, "kim", "owner"))
@@ -127,7 +127,7 @@ struct ConsoleAccountTests {
         }
     }
 
-    @Test("A second factor is asked for after the password, and a code is good once")
+    @Test("Asks for the second factor after the password, and accepts a code only once")
     func secondFactor() async throws {
         // The clock is fixed, so that the codes below belong to the same time step.
         let now = ParseDate.now
@@ -185,7 +185,7 @@ struct ConsoleAccountTests {
         }
     }
 
-    @Test("Wrong codes of a second factor run out for a name, from however many networks they come")
+    @Test("Limits wrong second-factor codes per operator, across addresses")
     func guesses() async throws {
         let options: JSONObject = [
             "console": ["enabled": true, "addresses": ["203.0.113.0/24", "198.51.100.0/24"], "allowPlainHTTP": true],
@@ -226,7 +226,7 @@ struct ConsoleAccountTests {
         }
     }
 
-    @Test("Answers for browsers beyond this machine are compressed, but for small ones and those with secrets")
+    @Test("Compresses responses to remote browsers, except small ones and those with secrets")
     func compression() async throws {
         let options: JSONObject = [
             "console": ["enabled": true, "addresses": ["203.0.113.7"], "allowPlainHTTP": true],
@@ -256,7 +256,7 @@ struct ConsoleAccountTests {
         }
     }
 
-    @Test("An operator changes the own password, by which all sessions end; who came by the master key has none")
+    @Test("Changing an operator's password ends its sessions; master-key sessions have no password")
     func password() async throws {
         try await TestServer.run { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)

@@ -6,9 +6,9 @@ import REST
 import TestSupport
 import Testing
 
-@Suite("Calls of the console")
+@Suite("Console calls and the audit log")
 struct ConsoleCallTests {
-    @Test("No call passes the gate that should not: every route of the interface, for every role")
+    @Test("Rejects API routes without a session, writes by viewers and administration by editors")
     func walk() async throws {
         try await TestServer.run { server in
             let nobody = ConsoleBrowser(server)
@@ -34,7 +34,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("A change keeps its answer if its entry in the audit cannot be completed")
+    @Test("A change succeeds even if its audit entry can't be completed")
     func incompleteEntry() async throws {
         try await TestServer.run { server in
             let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -54,7 +54,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("The console's own routes are closed without a session, and below their role")
+    @Test("Rejects the console's own routes without a session or below their role")
     func ownRoutes() async throws {
         try await TestServer.run { server in
             let nobody = ConsoleBrowser(server)
@@ -88,7 +88,7 @@ struct ConsoleCallTests {
         }.joined()
     }
 
-    @Test("A batch passes the gate call by call")
+    @Test("Checks the permissions of each request in a batch")
     func batch() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "a"])
@@ -108,7 +108,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("Each change is one entry with what was there before and after, and no secret")
+    @Test("Records each change as one audit entry with values before and after, without secrets")
     func audit() async throws {
         try await TestServer.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -153,7 +153,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("No entry is large, whatever a browser sends, and a large value leaves the others in it")
+    @Test("Limits the size of audit entries, shortening only large values")
     func sizeOfAudit() async throws {
         try await TestServer.run { server in
             let song = try await server.create(
@@ -176,7 +176,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("The audit keeps no password of a webhook's address")
+    @Test("Omits passwords in webhook URLs from the audit")
     func auditOfHooks() async throws {
         try await TestServer.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -187,7 +187,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("A batch is one entry with all of its ids")
+    @Test("Records a batch as one audit entry with all ids")
     func auditOfBatch() async throws {
         try await TestServer.run { server in
             let one = try await server.create("Song", ["title": "a"])
@@ -206,7 +206,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("A find by the console answers as the interface does, and shows no token")
+    @Test("Finds return the same as the REST API, without session tokens")
     func reads() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "a"])
@@ -223,7 +223,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("Nobody sees a token, and no viewer what users log in with elsewhere, wherever users and sessions are shown")
+    @Test("Hides session tokens from everyone and login data from viewers, wherever users and sessions appear")
     func secrets() async throws {
         try await TestServer.run { server in
             let signUp: JSONValue = ["authData": ["anonymous": ["id": "anon-secret"]]]
@@ -264,7 +264,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("A shared view that searches by a secret is not there for a role that may not")
+    @Test("Hides shared views that filter by a secret from roles that can't search by it")
     func secretsInViews() async throws {
         try await TestServer.run { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -282,7 +282,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("The view of a user is what that user gets, without a session")
+    @Test("Viewing as a user returns what that user gets, without creating a session")
     func views() async throws {
         try await TestServer.run { server in
             let (user, token) = try await server.signUp("kim")
@@ -308,7 +308,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("Files are uploaded, read and removed with the power of the session")
+    @Test("Uploads, reads and deletes files with an editor's session")
     func files() async throws {
         try await TestServer.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "editor")

@@ -11,7 +11,7 @@ struct ConsoleCloudTests {
         list?.arrayValue?.first { $0["name"]?.stringValue == name }
     }
 
-    @Test("Functions, triggers, jobs and hosts are listed, with what is checked and how calls went")
+    @Test("Lists functions, triggers, jobs and hosts with validators and call statistics")
     func overview() async throws {
         try await ConsoleStage.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -31,7 +31,7 @@ struct ConsoleCloudTests {
         }
     }
 
-    @Test("A function is called with the master key's rights, as a user, and as nobody; the audit says as whom")
+    @Test("Calls functions with the master key, as a user or anonymously, and records which in the audit")
     func callers() async throws {
         try await ConsoleStage.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -71,7 +71,7 @@ struct ConsoleCloudTests {
         func note() { count.withLock { $0 += 1 } }
     }
 
-    @Test("A view of a user logs nobody in: no trigger of log-ins runs, and no session arises")
+    @Test("Viewing as a user runs no log-in triggers and creates no session")
     func viewsRunNoTriggers() async throws {
         let (cloud, runs) = (Cloud(), Runs())
         cloud.beforeLogin { _ in runs.note() }
@@ -98,7 +98,7 @@ struct ConsoleCloudTests {
         }
     }
 
-    @Test("Below developers nobody calls, starts, schedules or lists cloud code")
+    @Test("Viewers and editors can't list, call or schedule cloud code")
     func roles() async throws {
         try await ConsoleStage.run { server in
             for role in ["viewer", "editor"] {

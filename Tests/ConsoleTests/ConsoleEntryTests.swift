@@ -4,11 +4,11 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Getting into the console")
+@Suite("Opening the console and signing in")
 struct ConsoleEntryTests {
     private static let page = ["Accept": "text/html,application/xhtml+xml"]
 
-    @Test("A browser on this machine is led to the page, a program gets what it got before")
+    @Test("Redirects local browsers from / to the console, but neither programs nor other origins")
     func entry() async throws {
         try await TestServer.run { server in
             let browser = ConsoleBrowser(server)
@@ -39,7 +39,7 @@ struct ConsoleEntryTests {
                 + "AND relname <> '_roost_advice' ORDER BY 1")
     }
 
-    @Test("A database on which nobody signs in to the console gets no table of it, and one with all of them")
+    @Test("Creates the console's tables only at the first sign-in, even by two processes at once")
     func tables() async throws {
         try await TestServer.run { server in
             let browser = ConsoleBrowser(server)
@@ -69,7 +69,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("The page keeps to itself")
+    @Test("Serves the page with a strict content security policy, caching and no CORS")
     func shell() async throws {
         try await TestServer.run { server in
             let browser = ConsoleBrowser(server)
@@ -103,7 +103,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("Another name for this machine leads nowhere")
+    @Test("Rejects unknown Host headers with 421")
     func otherHost() async throws {
         try await TestServer.run { server in
             let browser = ConsoleBrowser(server)
@@ -118,7 +118,7 @@ struct ConsoleEntryTests {
     }
 
     @Test(
-        "A request that came through a proxy finds nothing, wherever it says that it comes from",
+        "Responds 404 to requests through a proxy, explains why to browsers and logs it",
         arguments: ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "Via", "x-real-ip"])
     func proxy(field: String) async throws {
         try await TestServer.run(logger: UnwrittenLog.logger()) { server in
@@ -142,7 +142,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("A ticket opens one session")
+    @Test("A ticket opens one session and can't be reused")
     func ticket() async throws {
         try await TestServer.run { server in
             let ticket = try await server.consoleTicket()
@@ -160,7 +160,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("Wrong tickets are looked for once a second at most, and keep no right one out")
+    @Test("Throttles wrong tickets without locking out a right one")
     func wrongTickets() async throws {
         try await TestServer.run { server in
             @Sendable func signIn(_ ticket: String) async throws -> Int {
@@ -183,7 +183,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("A wrong name and a wrong password are refused with the same words")
+    @Test("Rejects wrong names, passwords, keys and tickets with the same response")
     func names() async throws {
         try await TestServer.run { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -240,7 +240,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("Whoever tries a name in vain keeps nobody but itself out")
+    @Test("Failed log-ins lock out only the address that tried")
     func attemptsOfOthers() async throws {
         try await Self.runBehindProxy { signIn in
             for number in 1...150 {
@@ -252,7 +252,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("A wrong name takes as long as a wrong password")
+    @Test("Rejecting an unknown name takes as long as rejecting a wrong password")
     func timeOfNames() async throws {
         try await Self.runBehindProxy(passwordCost: 10) { signIn in
             func time(_ name: JSONValue, from address: Int) async throws -> Duration {
@@ -274,7 +274,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("The eleventh wrong try waits, for the address")
+    @Test("Throttles an address after ten failed log-ins, except for right keys and tickets")
     func attempts() async throws {
         try await TestServer.run { server in
             _ = try await ConsoleBrowser.operatorBrowser(server, "viewer")
@@ -306,7 +306,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("A master key counts where masterKeyIps says, and is nowhere afterwards")
+    @Test("Accepts the master key only from masterKeyIps and never returns it; the read-only key only reads")
     func masterKey() async throws {
         try await TestServer.run(["masterKeyIps": ["10.0.0.1"]]) { server in
             let answer = try await ConsoleBrowser(server).send("POST", "/console/api/session", ConsoleBrowser.masterKey)
@@ -324,7 +324,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("Development on this machine wants a ticket, and asks who came by one no more")
+    @Test("signIn thisMachine requires a ticket, and such sessions need no secret to confirm")
     func development() async throws {
         try await TestServer.run(["console": ["signIn": "thisMachine"]]) { server in
             let before = try await ConsoleBrowser(server).send("GET", "/console/api/session")

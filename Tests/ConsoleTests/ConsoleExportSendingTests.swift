@@ -1,14 +1,14 @@
 import Console
 import Testing
 
-@Suite("Exports whose browsers leave")
+@Suite("Aborted export downloads")
 struct ConsoleExportSendingTests {
     private static func item(_ id: String) throws -> ConsoleExports.Item {
         let wish = try ExportWish(["className": "Song", "format": "json"])
         return ConsoleExports.Item(id: id, secret: "secret \(id)", token: [1], wish: wish, total: 1)
     }
 
-    @Test("An export whose browser leaves before the first byte has failed, and makes room for others")
+    @Test("An export fails if the browser disconnects before the first byte, and frees its slot")
     func left() throws {
         let exports = ConsoleExports()
         for number in 0..<20 {
@@ -24,7 +24,7 @@ struct ConsoleExportSendingTests {
         }
     }
 
-    @Test("An export that is done stays so")
+    @Test("A finished export stays finished when its sender is released")
     func done() throws {
         let exports = ConsoleExports()
         try exports.add(Self.item("a"))

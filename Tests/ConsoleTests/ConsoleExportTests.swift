@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Scenarios 16, 17, 60, 63 and 64: exports and imports through the console's own routes.
-@Suite("Exports and imports of the console")
+@Suite("Exports and imports in the console")
 struct ConsoleExportTests {
     /// Starts an export and downloads its file.
     private static func export(_ browser: ConsoleBrowser, _ wish: JSONValue) async throws -> TestAnswer {
@@ -22,7 +22,7 @@ struct ConsoleExportTests {
         "=HYPERLINK(\"x\")", "@SUM(1)", "-2+3", "\tcmd", "+1", "'=1", "\u{FF1D}1", "=\u{301}1",
     ]
 
-    @Test("Cells of a table begin no formula, numbers stay, and JSON is exact")
+    @Test("Escapes formulas in CSV exports, keeps numbers, and exports JSON exactly")
     func formulas() async throws {
         try await TestServer.run { server in
             for (index, text) in Self.formulas.enumerated() {
@@ -55,7 +55,7 @@ struct ConsoleExportTests {
         }
     }
 
-    @Test("An export has all objects of a find in its order, of values of every type")
+    @Test("Exports all objects of a query in order, with values of every type")
     func all() async throws {
         try await TestServer.run { server in
             for start in stride(from: 0, to: 3_000, by: 1_000) {
@@ -96,7 +96,7 @@ struct ConsoleExportTests {
         }
     }
 
-    @Test("The address of an export works once, with the cookie of who asked, and not after the session ended")
+    @Test("An export URL works once, only with its operator's cookie, and not after the session ends")
     func addresses() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "one"])
@@ -129,9 +129,7 @@ struct ConsoleExportTests {
         }
     }
 
-    @Test(
-        "An operator who is removed, or gets another role, gets no more of an export that is under way",
-        arguments: [true, false])
+    @Test("Stops a running export if its operator is removed or gets another role", arguments: [true, false])
     func rights(isRemoved: Bool) async throws {
         try await TestServer.run(["lockTimeout": 60_000]) { server in
             _ = try await server.create("Song", ["title": "SECRET"])
@@ -159,7 +157,7 @@ struct ConsoleExportTests {
         }
     }
 
-    @Test("An export has no tokens, and nothing that its role may not find")
+    @Test("Exports contain no tokens and nothing that the role can't find")
     func secrets() async throws {
         try await TestServer.run { server in
             _ = try await server.send("POST", "/users", ["username": "kim", "password": "hush hush"])
@@ -192,7 +190,7 @@ struct ConsoleExportTests {
         }
     }
 
-    @Test("A dry run stores nothing and says the same as the import")
+    @Test("A dry run stores nothing and reports the same as the import")
     func imports() async throws {
         try await TestServer.run { server in
             let schema: JSONValue = [
@@ -249,7 +247,7 @@ struct ConsoleExportTests {
         }
     }
 
-    @Test("Who may not write may not import, nor bring what is hidden")
+    @Test("Rejects imports by viewers, of system classes, unknown classes and hidden fields")
     func importRights() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "one", "plays": 1])

@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Figures in the console")
+@Suite("Metrics and statements in the console")
 struct ConsoleFiguresTests {
-    @Test("Charts are of what metrics count: requests where these are on, calls of the database always")
+    @Test("Returns metrics of requests, routes and database calls, and rejects invalid ranges")
     func metrics() async throws {
         try await TestServer.run(["metrics": ["port": 0]]) { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "viewer")
@@ -36,7 +36,7 @@ struct ConsoleFiguresTests {
         }
     }
 
-    @Test("A viewer sees no statements, and nobody without a session anything")
+    @Test("Viewers see metrics but no statements; requests without a session see neither")
     func roles() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "a"])
@@ -49,7 +49,7 @@ struct ConsoleFiguresTests {
         }
     }
 
-    @Test("A slow statement has a plan, and an index that helps is built")
+    @Test("Shows the plan of a slow statement and builds the advised index")
     func statements() async throws {
         try await TestServer.run(["slowQueryThreshold": 1]) { server in
             _ = try await server.create("Song", ["title": "a", "plays": 1])

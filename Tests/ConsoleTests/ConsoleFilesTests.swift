@@ -3,9 +3,9 @@ import Foundation
 import TestTools
 import Testing
 
-@Suite("The files of the console")
+@Suite("Console files")
 struct ConsoleFilesTests {
-    @Test("The binary has the files of the folder and the documents that they name; comments are not sent")
+    @Test("The binary contains all console files and documents, with comments removed from code")
     func embedded() throws {
         let folder = Checkout.path("Sources/Features/CConsole/files")
         let found = try #require(FileManager.default.enumerator(atPath: folder)).allObjects.compactMap { $0 as? String }
@@ -28,7 +28,7 @@ struct ConsoleFilesTests {
         #expect(!site.index.contains("{{"))
     }
 
-    @Test("Without comments and indentation lines keep their numbers and their texts")
+    @Test("Removing comments and indentation keeps line numbers and code")
     func comments() {
         let code = """
             /** About it. */
@@ -50,7 +50,7 @@ struct ConsoleFilesTests {
     }
 
     @Test(
-        "A folder gives its own files and the documents, and none beside it",
+        "Serves files of the folder and documents, but no hidden or outside files",
         arguments: ["../secret", "a/../../secret", ".hidden", "%2e%2e/secret"])
     func folder(path: String) throws {
         let folder = FileManager.default.temporaryDirectory.path + "/console-\(UUID().uuidString)"

@@ -3,7 +3,7 @@ import JSON
 import ParseModel
 import Testing
 
-@Suite("What roles may call")
+@Suite("Permissions of console roles")
 struct ConsoleGateTests {
     private static let schema: @Sendable (String) -> ClassSchema? = { name in
         ["Song", "_User", "_Role", "_Installation", "_Session"].contains(name)
@@ -21,7 +21,7 @@ struct ConsoleGateTests {
     }
 
     @Test(
-        "A viewer only reads, and by GET alone",
+        "Viewers can only read, and only with GET",
         arguments: [
             ("GET", "classes/Song", true, true), ("POST", "classes/Song", false, false), ("GET", "login", false, false),
             ("POST", "batch", true, false), ("POST", "functions/f", true, false),
@@ -32,7 +32,7 @@ struct ConsoleGateTests {
     }
 
     @Test(
-        "An editor writes objects and files, and nothing else",
+        "Editors can write objects and files, and nothing else",
         arguments: [
             ("POST", "classes/Song", true), ("PUT", "classes/Song/1", true), ("DELETE", "users/1", true),
             ("POST", "files/a.txt", true), ("POST", "classes/New", false), ("POST", "classes/_Hooks", false),
@@ -47,7 +47,7 @@ struct ConsoleGateTests {
     }
 
     @Test(
-        "Logs and the addresses of webhooks are for developers",
+        "Only developers and owners can read logs and webhooks",
         arguments: [
             "scriptlog", "hooks/functions", "Hooks/triggers", "classes/_Hooks", "Classes/_Hooks/1", "aggregate/_Hooks",
         ])
@@ -60,7 +60,7 @@ struct ConsoleGateTests {
         }
     }
 
-    @Test("An editor makes no fields")
+    @Test("Editors can't create fields")
     func fields() {
         #expect(Self.refusal(.editor, "PUT", "classes/Song/1", reads: false, [:], ["title", "ACL"]) == nil)
         #expect(Self.refusal(.editor, "PUT", "classes/Song/1", reads: false, [:], ["title.inner"]) == nil)
@@ -68,7 +68,7 @@ struct ConsoleGateTests {
     }
 
     @Test(
-        "Viewers and editors cannot spell the token of a session out by searching, nor give it another name",
+        "Viewers and editors can't guess session tokens by searching, or project them under another name",
         arguments: [
             ("sessions", ["where": ["sessionToken": ["$regex": "^r:a"]]]),
             ("sessions", ["order": "-sessionToken"]),
@@ -88,13 +88,13 @@ struct ConsoleGateTests {
         #expect(Self.refusal(.developer, "GET", path, reads: true, parameters) == nil)
     }
 
-    @Test("The columns of sessions can be asked for by name, since answers have no tokens")
+    @Test("Viewers can request session columns by name, since responses contain no tokens")
     func columns() {
         #expect(Self.refusal(.viewer, "GET", "sessions", reads: true, ["keys": "user,sessionToken"]) == nil)
     }
 
     @Test(
-        "A viewer cannot spell a secret of a user out by searching",
+        "Viewers can't guess user secrets by searching",
         arguments: [
             "_perishable_token", "_email_verify_token", "_hashed_password", "_password_history", "authData.a.id",
         ])
@@ -108,7 +108,7 @@ struct ConsoleGateTests {
         #expect(Self.refusal(.developer, "GET", "classes/_User", reads: true, find) == nil)
     }
 
-    @Test("A viewer aggregates no users: expressions make texts of whole documents, and of what is in them")
+    @Test("Viewers can't aggregate users, because expressions can turn whole documents into text")
     func documents() throws {
         let text: JSONValue = ["$project": ["x": ["$concat": ["$$ROOT"]]]]
         let joined: JSONValue = [
@@ -124,7 +124,7 @@ struct ConsoleGateTests {
         #expect(Self.refusal(.viewer, "GET", "aggregate/Song", reads: true, ["pipeline": [text]]) == nil)
     }
 
-    @Test("What is kept of values has no secrets in it")
+    @Test("Replaces secret values at any depth by a marker")
     func secrets() {
         let kept = SecretValues.removed(from: [
             "title": "x", "password": "p", "authData": ["a": ["id": "1"]],

@@ -16,7 +16,7 @@ struct ConsoleHealthTests {
         return task.json
     }
 
-    @Test("A database without room makes the server degraded, in PostgreSQL's words, until a write succeeds")
+    @Test("A full disk degrades the server with PostgreSQL's message until a write succeeds")
     func fullDisk() async throws {
         let words = "could not extend file base/5/16384: No space left on device"
         try await TestServer.run { server in
@@ -51,9 +51,7 @@ struct ConsoleHealthTests {
         }
     }
 
-    @Test(
-        "What the doctor finds is put right by an owner, after which it is not found again, with one entry of the audit"
-    )
+    @Test("Owners can fix a finding of the doctor, with one audit entry; developers can't")
     func fix() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "a"])
@@ -93,7 +91,7 @@ struct ConsoleHealthTests {
         }
     }
 
-    @Test("Long after the last confirmation, fixes and backups ask for another one")
+    @Test("Fixes and backups require a recent confirmation")
     func confirmation() async throws {
         try await TestServer.run { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -108,7 +106,7 @@ struct ConsoleHealthTests {
         }
     }
 
-    @Test("A developer checks the push keys, which sends nothing")
+    @Test("Developers can check push keys without sending notifications")
     func pushKeys() async throws {
         let path = "/console/api/push/check"
         try await PushSink.run { sink in
@@ -138,7 +136,7 @@ struct ConsoleHealthTests {
         }
     }
 
-    @Test("Settings say by what they are set, and no secret of them")
+    @Test("Reports the source and default of settings, without secrets")
     func settings() async throws {
         let values: JSONObject = [
             "webhookKey": "SECRET-hook", "encryptionKey": "SECRET-files-of-thirty-two-bytes",

@@ -36,8 +36,7 @@ struct ConsoleIndexTests {
 
     private struct Unended: Error {}
 
-    @Test(
-        "An index is built beside other work, goes on without the session that began it, and is one entry of the audit")
+    @Test("Builds an index in the background, even after the session ends, with one audit entry")
     func build() async throws {
         try await Self.run { server, browser in
             let begun = try await browser.send(
@@ -56,8 +55,7 @@ struct ConsoleIndexTests {
         }
     }
 
-    @Test(
-        "What waits for a write is known, stopped, and leaves nothing behind; one index of a class is built at a time")
+    @Test("Cancels a waiting index build without leaving an index, and rejects a second build for the class")
     func stop() async throws {
         try await Self.run { server, browser in
             let statement = "UPDATE \"Song\" SET \"plays\" = 0 WHERE \"objectId\" = 's1'"
@@ -78,7 +76,7 @@ struct ConsoleIndexTests {
         }
     }
 
-    @Test("What cannot be an index is refused at once, and below developers everything")
+    @Test("Rejects invalid index definitions immediately, and all index builds by editors")
     func refusals() async throws {
         try await Self.run { server, browser in
             let bodies: [JSONValue] = [

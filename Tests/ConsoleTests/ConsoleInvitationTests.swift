@@ -3,7 +3,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("Invitations of operators by mail")
+@Suite("Operator invitations by mail")
 struct ConsoleInvitationTests {
     private static func add(_ owner: ConsoleBrowser, _ name: String) async throws -> String {
         let made = try await owner.send(
@@ -16,7 +16,7 @@ struct ConsoleInvitationTests {
         try await browser.send("GET", "/console/api/session")["features"]?["mails"]
     }
 
-    @Test("Mails a new operator the address of the console, and at most 20 mails an hour for each owner")
+    @Test("Mails a new operator the console's URL, at most 20 mails per owner")
     func invitation() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options()) { server in
@@ -56,7 +56,7 @@ struct ConsoleInvitationTests {
         }
     }
 
-    @Test("Reports why the mail server did not take an invitation")
+    @Test("Reports why the mail server rejected an invitation, without retrying it")
     func failure() async throws {
         let port = try await FreePort.find()
         try await TestServer.run(MailCatcher.options(port: port)) { server in
@@ -71,7 +71,7 @@ struct ConsoleInvitationTests {
         }
     }
 
-    @Test("Sends no invitation without an email adapter, or where mails are shown on the terminal")
+    @Test("Sends no invitation without an email adapter, or if mails are shown on the terminal")
     func withoutMails() async throws {
         let refuses: @Sendable (TestServer) async throws -> Void = { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)

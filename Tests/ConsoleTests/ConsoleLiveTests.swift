@@ -12,7 +12,7 @@ struct ConsoleLiveTests {
             + "&where=%7B%22n%22%3A%7B%22%24gt%22%3A1%7D%7D&wait=\(wait)"
     }
 
-    @Test("Whoever follows a class gets what becomes of its objects, each event once")
+    @Test("Delivers each live-query event of a followed class once")
     func events() async throws {
         try await TestServer.run(Self.options) { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -38,7 +38,7 @@ struct ConsoleLiveTests {
         }
     }
 
-    @Test("One option turns live queries on, and the answer names the option that is missing")
+    @Test("Reports whether live queries are on, and which option is missing")
     func missing() async throws {
         let cases: [(JSONObject, Bool, JSONValue)] = [
             (["liveQuery": ["classNames": ["Live"]]], true, .null),
@@ -55,7 +55,7 @@ struct ConsoleLiveTests {
         }
     }
 
-    @Test("What is not published, not understood or not for the role is refused")
+    @Test("Rejects unpublished classes, invalid queries and editors")
     func refusals() async throws {
         try await TestServer.run(Self.options) { server in
             let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")

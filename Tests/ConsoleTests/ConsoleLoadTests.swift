@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("The load of a console", .serialized)
+@Suite("Load caused by the console", .serialized)
 struct ConsoleLoadTests {
     private static func times(_ calls: Int, _ call: () async throws -> Void) async throws -> [Duration] {
         var times: [Duration] = []
@@ -37,7 +37,7 @@ struct ConsoleLoadTests {
         return least
     }
 
-    @Test("Gets go on beside consoles whose finds take long, of which few are carried out at once")
+    @Test("Slow console finds run a few at a time and don't block gets")
     func gets() async throws {
         try await TestServer.run(["lockTimeout": 60_000]) { server in
             let track = try await server.create("Track", ["title": "a", "plays": 1])
@@ -80,9 +80,7 @@ struct ConsoleLoadTests {
         return "/classes/Track?order=-createdAt,-objectId&limit=200&where=\(condition)"
     }
 
-    @Test(
-        "A get beside a console that scrolls a million rows keeps its 99th percentile within three times",
-        .timeLimit(.minutes(4)))
+    @Test("Scrolling a million rows in the console at most triples the p99 of gets", .timeLimit(.minutes(4)))
     func scrolling() async throws {
         try await TestServer.run { server in
             let track = try await server.create("Track", ["title": "a", "plays": 1])
@@ -109,7 +107,7 @@ struct ConsoleLoadTests {
         }
     }
 
-    @Test("Counts of 200 classes keep no read of the console waiting", .timeLimit(.minutes(4)))
+    @Test("Counting 200 classes doesn't delay the console's reads", .timeLimit(.minutes(4)))
     func counts() async throws {
         try await TestServer.run { server in
             for number in 0..<200 {
@@ -138,7 +136,7 @@ struct ConsoleLoadTests {
         func note(_ name: String) { names.withLock { $0.append(name) } }
     }
 
-    @Test("However many exports of a session are slow, that of another goes on, and none is cut off")
+    @Test("Slow exports of one session don't block another's, and complete or are rejected with 429")
     func exports() async throws {
         try await TestServer.run { server in
             for name in ["Slow", "Song"] { _ = try await server.create(name, ["title": "a"]) }
@@ -180,7 +178,7 @@ struct ConsoleLoadTests {
         }
     }
 
-    @Test("Gets go on beside a dry run of large rows, which is looked through away from the event loops")
+    @Test("Checks a dry run of large rows off the event loops, without blocking gets")
     func dryRuns() async throws {
         try await TestServer.run { server in
             let track = try await server.create("Track", ["title": "a"])
@@ -225,7 +223,7 @@ struct ConsoleLoadTests {
         }
     }
 
-    @Test("Sessions take turns at imports: few of one wait, the others are refused, and that of another goes on")
+    @Test("Limits the waiting imports of one session, and doesn't block another's")
     func imports() async throws {
         try await TestServer.run(["lockTimeout": 60_000]) { server in
             for name in ["Slow", "Song"] { _ = try await server.create(name, ["title": "a"]) }

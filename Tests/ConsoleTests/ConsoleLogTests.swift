@@ -24,7 +24,7 @@ struct ConsoleLogTests {
         _ = try await server.send("POST", "/functions/fail", ["text": .string(text)], as: .master)
     }
 
-    @Test("Lines come once: the latest, then those behind the place that the last answer named")
+    @Test("Returns the latest lines, then only newer ones after the cursor")
     func place() async throws {
         try await ConsoleStage.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -49,7 +49,7 @@ struct ConsoleLogTests {
         }
     }
 
-    @Test("Who waits is answered when a line comes that fits")
+    @Test("A waiting request returns when a matching line arrives")
     func tail() async throws {
         try await ConsoleStage.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -60,7 +60,7 @@ struct ConsoleLogTests {
         }
     }
 
-    @Test("Lines are found by level, text, function and request")
+    @Test("Filters lines by level, text, function and request")
     func filters() async throws {
         try await ConsoleStage.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -78,7 +78,7 @@ struct ConsoleLogTests {
         }
     }
 
-    @Test("The console's own requests are left out unless they are asked for, and its polls are not logged")
+    @Test("Omits the console's own requests unless requested, and never logs its polls")
     func own() async throws {
         try await ConsoleStage.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -104,7 +104,7 @@ struct ConsoleLogTests {
         }
     }
 
-    @Test("A line that is made to look like others is one line")
+    @Test("A log message with line breaks stays one line")
     func forged() async throws {
         try await ConsoleStage.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -116,7 +116,7 @@ struct ConsoleLogTests {
         }
     }
 
-    @Test("No secret is in a line, and none can be searched for")
+    @Test("Redacts secrets from lines and searches")
     func secrets() async throws {
         try await ConsoleStage.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -133,7 +133,7 @@ struct ConsoleLogTests {
     }
 
     @Test(
-        "Texts that look like secrets are hidden, and others stay",
+        "Redacts texts that look like secrets and keeps others",
         arguments: [
             ("r:0123456789abcdef", "r:[hidden]"), ("postgres://kim:hunter2@db/app", "postgres://[hidden]@db/app"),
             ("Authorization: Bearer abcdef123456", "Authorization: Bearer [hidden]"),
@@ -158,7 +158,7 @@ struct ConsoleLogTests {
             secrets.removed(from: ["sessionToken": "x", "user": "y"]) == ["sessionToken": "[hidden]", "user": "y"])
     }
 
-    @Test("A key that lies where a long text is cut is not shown in part")
+    @Test("Doesn't show part of a key at the point where a long text is cut")
     func cut() {
         var configuration = Configuration()
         configuration.masterKey = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -170,7 +170,7 @@ struct ConsoleLogTests {
         }
     }
 
-    @Test("Texts that are made to be read slowly are not", .timeLimit(.minutes(1)))
+    @Test("Redacts hostile long texts quickly", .timeLimit(.minutes(1)))
     func slow() {
         let secrets = SecretTexts(Configuration())
         for text in ["token", "eyJ", "://", "-----BEGIN PRIVATE KEY-----", "basic ", "r:a", "password= "] {
@@ -182,7 +182,7 @@ struct ConsoleLogTests {
         #expect(secrets.removed(from: "a" + String(repeating: "\u{301}", count: 1_000_000)).utf8.count < 5_000)
     }
 
-    @Test("The log is for developers, over the interface of apps, too")
+    @Test("Only developers can read the log, in the console and through the REST API")
     func roles() async throws {
         try await ConsoleStage.run { server in
             for role in ["viewer", "editor"] {

@@ -94,8 +94,7 @@ struct ConsolePermissionTests {
         ]
     }
 
-    @Test(
-        "Answers about 40 generated permissions are what requests get, and those named as allowed are those who get in")
+    @Test("Access checks of 40 generated permissions agree with actual requests and name who is allowed")
     func generated() async throws {
         try await TestServer.run { server in
             let (kim, kims) = try await server.signUp("kim")
@@ -177,7 +176,7 @@ struct ConsolePermissionTests {
         }
     }
 
-    @Test("An operation that pointers limit is told as allowed for some objects, which are those that requests give")
+    @Test("Reports operations limited by pointer permissions as allowed for some objects")
     func limited() async throws {
         try await TestServer.run { server in
             let (kim, token) = try await server.signUp("kim")

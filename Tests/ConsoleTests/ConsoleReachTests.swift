@@ -5,7 +5,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("To whom the console is open")
+@Suite("Reachability of the console")
 struct ConsoleReachTests {
     static func configuration(_ options: JSONObject) throws -> Configuration {
         var file: JSONObject = ["appId": "a", "masterKey": "m"]
@@ -16,7 +16,7 @@ struct ConsoleReachTests {
     static func reach(_ options: JSONObject) throws -> ConsoleReach { try ConsoleReach(configuration(options)) }
 
     @Test(
-        "By itself it is for peers on this machine, and for none that came through a proxy",
+        "Admits only this machine by default, and nothing through a proxy",
         arguments: [
             ("127.0.0.1", false, true), ("127.8.9.1", false, true), ("::1", false, true),
             ("::ffff:127.0.0.1", false, true), ("10.0.0.1", false, false), ("127.0.0.1", true, false),
@@ -28,13 +28,13 @@ struct ConsoleReachTests {
         #expect(try !Self.reach(["console": ["enabled": false]]).admits(way))
     }
 
-    @Test("A proxy that is believed opens it to nobody as long as it is for this machine")
+    @Test("A trusted proxy doesn't open a console that is limited to this machine")
     func believedProxy() throws {
         let way = ConsoleReach.Way(peer: "127.0.0.1", address: "127.0.0.1", isForwarded: true)
         #expect(try !Self.reach(["trustProxy": true]).admits(way))
     }
 
-    @Test("Beyond this machine, addresses and TLS decide")
+    @Test("Admits remote clients by address and over TLS")
     func addresses() throws {
         let options: JSONObject = [
             "console": ["enabled": true, "addresses": ["10.0.0.0/8"]], "trustProxy": ["192.168.0.1"],
@@ -54,7 +54,7 @@ struct ConsoleReachTests {
     }
 
     @Test(
-        "It is opened under the names of this machine, that of publicServerURL, and those of the option",
+        "Accepts loopback hosts, the host of publicServerURL and configured hosts",
         arguments: [
             ("localhost:1337", true), ("127.0.0.1:1337", true), ("[::1]:1337", true), ("LOCALHOST:1337", true),
             ("localhost:1338", false), ("localhost", false), ("evil.example", false), ("evil.example:1337", false),
@@ -72,7 +72,7 @@ struct ConsoleReachTests {
     }
 
     @Test(
-        "A server that others can reach is none for development on this machine",
+        "Rejects signIn thisMachine if others can reach the server",
         arguments: [
             ["trustProxy": true], ["publicServerURL": "https://app.example/parse"],
             ["publicServerURL": "http://localhost.evil.example/parse"], ["host": "0.0.0.0"], ["host": "::"],
@@ -90,9 +90,7 @@ struct ConsoleReachTests {
         #expect(throws: ConfigurationError.self, "the default host") { try Self.configuration(options) }
     }
 
-    @Test(
-        "A path is one of plain names, and not where the interface is",
-        arguments: ["", "/", "/parse", "/a b", "/..", "/a;b"])
+    @Test("Rejects invalid console paths and the mount path", arguments: ["", "/", "/parse", "/a b", "/..", "/a;b"])
     func paths(path: String) throws {
         #expect(throws: ConfigurationError.self) {
             try Self.configuration(["console": ["path": .string(path)]])
@@ -101,7 +99,7 @@ struct ConsoleReachTests {
     }
 
     @Test(
-        "Development is for servers that listen on loopback alone",
+        "Accepts signIn thisMachine if the server listens only on loopback",
         arguments: ["127.0.0.1", "127.0.0.2", "::1", "localhost"])
     func development(host: JSONValue) throws {
         let options: JSONObject = [
@@ -110,7 +108,7 @@ struct ConsoleReachTests {
         #expect(try Self.configuration(options).console.signIn == .thisMachine)
     }
 
-    @Test("A believed proxy that does not name its client, or names this machine, opens it to nobody")
+    @Test("Rejects requests of a trusted proxy that report a loopback client")
     func unnamedClient() throws {
         let reach = try Self.reach([
             "console": ["enabled": true, "addresses": ["127.0.0.0/8"], "allowPlainHTTP": true],

@@ -4,9 +4,9 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Rows in the console")
+@Suite("Rows, trash and views in the console")
 struct ConsoleRowsTests {
-    @Test("Classes are counted, and what points to an object")
+    @Test("Counts objects per class, and references to an object")
     func counts() async throws {
         try await TestServer.run { server in
             let artist = try await server.create("Artist", ["name": "Kim"])
@@ -23,7 +23,7 @@ struct ConsoleRowsTests {
         }
     }
 
-    @Test("Who may do what is what the interface does, and the rules that decide are named")
+    @Test("Access checks agree with the REST API and name the deciding rules")
     func may() async throws {
         try await TestServer.run { server in
             let (kim, kims) = try await server.signUp("kim")
@@ -112,7 +112,7 @@ struct ConsoleRowsTests {
         return try #require(answer["objectId"]?.stringValue, "\(answer.text)")
     }
 
-    @Test("What is deleted goes to the trash and comes back, which an editor may and a viewer may not")
+    @Test("Editors can restore deleted objects from the trash, viewers can't")
     func trash() async throws {
         try await TestServer.run { server in
             let song = try await server.create("Song", ["title": "a"])
@@ -139,7 +139,7 @@ struct ConsoleRowsTests {
         }
     }
 
-    @Test("The trash is listed also when a class of which it has objects was dropped and made again")
+    @Test("Lists the trash of a class that was dropped and created again")
     func trashOfNewClass() async throws {
         try await TestServer.run { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -159,7 +159,7 @@ struct ConsoleRowsTests {
         }
     }
 
-    @Test("The trash lists what was deleted last first, and no more than it can")
+    @Test("Lists the trash with the latest deletion first")
     func trashOrder() async throws {
         try await TestServer.run { server in
             let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
@@ -175,7 +175,7 @@ struct ConsoleRowsTests {
         }
     }
 
-    @Test("An object that changed meanwhile is not overwritten, and shown as it is now")
+    @Test("Rejects an update of an object that has changed, and returns its current state")
     func conditional() async throws {
         try await TestServer.run { server in
             let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -197,7 +197,7 @@ struct ConsoleRowsTests {
         }
     }
 
-    @Test("Long values are shortened where the page asks for that")
+    @Test("Shortens long values only if the console requests it")
     func shorten() async throws {
         try await TestServer.run { server in
             let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -211,7 +211,7 @@ struct ConsoleRowsTests {
         }
     }
 
-    @Test("A view is kept for its operator, and for all when it is shared")
+    @Test("Stores views for one operator or shared with all, up to a size limit")
     func views() async throws {
         try await TestServer.run { server in
             let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")

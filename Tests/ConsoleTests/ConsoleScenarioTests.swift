@@ -7,7 +7,7 @@ import Testing
 /// scenarios. One browser at a time.
 @Suite("The console in a browser", .serialized, .timeLimit(.minutes(10))) struct ConsoleScenarioTests {
     @Test(
-        "Every scenario passes",
+        "Passes all browser scenarios",
         arguments: [
             "signing_in", "browsing", "editing", "pages", "going_on", "doing", "seeing", "hostile", "moving",
             "guarding",
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("The address with a ticket leads to rows without a form, within the time for that")
+    @Test("Opening the console with a ticket shows rows without a log-in form, in time")
     func firstVisit() async throws {
         let options: JSONObject = ["console": ["signIn": "thisMachine"], "liveQuery": ["classNames": ["First"]]]
         try await TestServer.run(options) { server in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("A server with an email adapter mails invitations to operators")
+    @Test("Mails invitations to operators from the page")
     func inviting() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options()) { server in
@@ -71,7 +71,7 @@ import Testing
         #expect(outcome.status == 0, "\(outcome.output)")
     }
 
-    @Test("The files of the page keep to their rules: no sinks, one direction of imports, sizes, words")
+    @Test("The page's files follow the lint rules: no sinks, one import direction, sizes and wording")
     func lint() async throws {
         let outcome = try await Program.run(["python3", "-B", Checkout.path("scripts/lint_console.py")])
         #expect(outcome.status == 0, "\(outcome.output)")

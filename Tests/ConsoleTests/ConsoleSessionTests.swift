@@ -5,9 +5,9 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("Sessions of the console")
+@Suite("Console sessions")
 struct ConsoleSessionTests {
-    @Test("Neither half of a session is of use alone, nor one of another session")
+    @Test("A session needs both its cookie and its token, and tolerates foreign cookies")
     func halves() async throws {
         try await TestServer.run { server in
             let whole = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -33,7 +33,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("The cookie is for the console's path and no script, and the token is answered once")
+    @Test("The cookie is HttpOnly and limited to the console's path, and the token is returned only once")
     func cookie() async throws {
         try await TestServer.run { server in
             let answer = try await ConsoleBrowser(server).send(
@@ -52,7 +52,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("A page of another origin reads and changes nothing, with both halves even")
+    @Test("Rejects requests of other origins, even with cookie and token")
     func otherOrigin() async throws {
         try await TestServer.run { server in
             let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -77,7 +77,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("Sessions end when a renewed master key is another one, and while there is none; the new key opens new ones")
+    @Test("Ends sessions when the renewed master key changes or is missing, and accepts the new key")
     func renewedKey() async throws {
         let key = RenewedKey(TestServer.masterKey)
         let renew: @Sendable (inout Configuration) -> Void = { $0.renewedMasterKey = key }
@@ -101,7 +101,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("An operator whom an earlier version limited to some classes stays out until added again")
+    @Test("Locks out operators with class limits of an earlier version until they are added again")
     func limitedBefore() async throws {
         try await TestServer.run { server in
             let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
@@ -128,7 +128,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("Keys and session tokens count for nothing in the console")
+    @Test("Ignores API keys in console requests")
     func keys() async throws {
         try await TestServer.run { server in
             let keys = [
@@ -142,7 +142,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("Logging out, a new password, a new role and a removal end sessions at once, in every process")
+    @Test("Log-out, a new password, a new role and removal end sessions immediately")
     func ends() async throws {
         try await TestServer.run { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -168,7 +168,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("A changed master key ends all sessions")
+    @Test("A server with another master key rejects existing sessions")
     func changedKey() async throws {
         try await TestServer.run { server in
             let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -192,7 +192,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("A session that was not used for its length is over")
+    @Test("Expires sessions after idle time and at their absolute end")
     func idle() async throws {
         try await TestServer.run(["console": ["sessionLength": 60]]) { server in
             let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -211,7 +211,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("Servers on two ports of a machine each have their session")
+    @Test("Servers on two ports of one machine keep separate sessions")
     func twoPorts() async throws {
         try await TestServer.run { first in
             try await first.alongside { second in
@@ -227,7 +227,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("A session that an administrator's key has opened bears that name, and ends where the key is taken away")
+    @Test("Sessions opened with an admin key carry its name, and end when the key is removed")
     func administrators() async throws {
         let digest: JSONValue = "bf9241c40acec4030b7d0340e7a6a8989362bce526740ad66896f3d60830ede6"
         try await TestServer.run(["adminKeys": ["alice": digest]]) { server in
@@ -250,7 +250,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("A password that is changed while it signs in opens no session")
+    @Test("A password change during sign-in prevents the session")
     func changedPassword() async throws {
         try await TestServer.run { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -278,7 +278,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("A slow find of one operator holds up no other")
+    @Test("One operator's slow finds don't block another's")
     func slowFinds() async throws {
         try await TestServer.run(["lockTimeout": 120_000, "statementTimeout": 120_000]) { server in
             _ = try await server.create("Slow", ["n": 1])
@@ -303,7 +303,7 @@ struct ConsoleSessionTests {
         }
     }
 
-    @Test("The database has no secret of a session, ticket or operator")
+    @Test("Stores no session, ticket or operator secrets in plain text")
     func secrets() async throws {
         try await TestServer.run { server in
             let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)

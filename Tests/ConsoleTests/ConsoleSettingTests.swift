@@ -4,7 +4,7 @@ import TestSupport
 import TestTools
 import Testing
 
-@Suite("Settings that change while the server runs")
+@Suite("Settings changed at runtime")
 struct ConsoleSettingTests {
     private static func path(_ name: String) -> String { "/console/api/settings/\(name)" }
     private static let limits = path("rateLimit")
@@ -26,7 +26,7 @@ struct ConsoleSettingTests {
 
     private static func count(_ value: JSONValue?) -> JSONValue? { value?.arrayValue?.first?["requestCount"] }
 
-    @Test("A changed rate limit applies at once, on all servers and after a restart, until it is reset")
+    @Test("A changed rate limit applies immediately, on all servers and after a restart, until it is reset")
     func rateLimit() async throws {
         try await TestServer.run(Self.options) { server in
             try await server.alongside(Self.options) { other in
@@ -56,7 +56,7 @@ struct ConsoleSettingTests {
         }
     }
 
-    @Test("Invalid values get the errors of the configuration file, and change nothing")
+    @Test("Rejects invalid values with the configuration file's errors, and changes nothing")
     func invalidLimits() async throws {
         try await TestServer.run(Self.options) { server in
             let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -80,7 +80,7 @@ struct ConsoleSettingTests {
         }
     }
 
-    @Test("Only developers and owners change settings")
+    @Test("Only developers and owners can read or change settings")
     func roles() async throws {
         try await TestServer.run { server in
             let nobody = ConsoleBrowser(server)
@@ -98,7 +98,7 @@ struct ConsoleSettingTests {
         }
     }
 
-    @Test("Stored values also apply without a console and on a read-only server, and the log names them")
+    @Test("Applies and logs stored values on servers without a console or in read-only mode")
     func otherServers() async throws {
         try await TestServer.run(Self.options) { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -122,7 +122,7 @@ struct ConsoleSettingTests {
         }
     }
 
-    @Test("A server that can't read the stored values starts with the configured ones, and the log has the reason")
+    @Test("Falls back to configured values if stored ones can't be read, and logs the reason once")
     func unreadable() async throws {
         try await TestServer.run(Self.options) { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
@@ -162,7 +162,7 @@ struct ConsoleSettingTests {
 
     private static let reset = path("passwordResetEmail")
 
-    @Test("A changed mail text applies to the next mail, in its languages, until it is reset")
+    @Test("A changed mail text can be previewed by language and applies to the next mail until it is reset")
     func mailText() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options()) { server in
@@ -194,7 +194,7 @@ struct ConsoleSettingTests {
         }
     }
 
-    @Test("Invalid mail texts get the errors of the configuration file; files of the server can't be named")
+    @Test("Rejects invalid mail texts, file paths and changes without an email adapter")
     func invalidMailTexts() async throws {
         try await TestServer.run(MailCatcher.options(port: 1)) { server in
             let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
@@ -224,7 +224,7 @@ struct ConsoleSettingTests {
         }
     }
 
-    @Test("A template of the configuration file is the start of a change, and what a reset restores")
+    @Test("Changes start from the configured template, and a reset restores it")
     func configuredTemplate() async throws {
         var options = MailCatcher.options(port: 1)
         let template: JSONValue = ["passwordResetEmail": ["subject": "Reset", "html": "<p>{{link}}</p>"]]

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The start page of the console")
 struct ConsoleStartTests {
-    @Test("Names the URL, the application id and the keys of apps by role, and never the master key")
+    @Test("Shows the URL, application id and code snippets, client keys by role and never the master key")
     func connection() async throws {
         let options: JSONObject = ["clientKey": "client \"$key\"", "javascriptKey": "scriptKey"]
         try await TestServer.run(options) { server in
@@ -44,7 +44,7 @@ struct ConsoleStartTests {
         }
     }
 
-    @Test("Uses publicServerURL, with a QR code of it, unless it names this machine")
+    @Test("Shows publicServerURL with a QR code, unless it names this machine")
     func publicURL() async throws {
         try await TestServer.run(["publicServerURL": "https://api.example.com/parse"]) { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "viewer")
@@ -59,7 +59,7 @@ struct ConsoleStartTests {
         }
     }
 
-    @Test("Names an address of this machine if the server listens on all of them")
+    @Test("Shows a network address of this machine if the server listens on all of them")
     func network() async throws {
         try await TestServer.run(["host": "0.0.0.0"]) { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "viewer")
@@ -76,7 +76,7 @@ struct ConsoleStartTests {
         }
     }
 
-    @Test("Reports the last request of each kind of app, but none of the console or with the master key")
+    @Test("Reports the last request of each kind of client, except the console, the master key and rejected ones")
     func clients() async throws {
         try await TestServer.run { server in
             let browser = try await ConsoleBrowser.operatorBrowser(server, "viewer")
@@ -104,7 +104,7 @@ struct ConsoleStartTests {
         }
     }
 
-    @Test("A QR code has the modules of the standard, and longer texts have none")
+    @Test("Encodes a URL as the expected QR code, and rejects texts that are too long")
     func code() throws {
         let code = try #require(QRCode("http://192.168.1.20:1337/parse"))
         #expect(code.modules.map { String($0.map { $0 ? "#" : "." }) } == Self.expected)

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Files and indexes of the console")
+@Suite("Files and indexes in the console")
 struct ConsoleUploadTests {
     private static func upload(_ server: TestServer, _ name: String, _ size: Int) async throws -> JSONValue {
         let answer = try await server.send(
@@ -14,7 +14,7 @@ struct ConsoleUploadTests {
     }
 
     @Test(
-        "Files come in pages by any order, from any store, none twice and none missing",
+        "Pages through files in every order, from both stores, without duplicates or gaps",
         arguments: [nil, "postgres"])
     func pages(store: String?) async throws {
         try await TestServer.run(store.map { ["filesAdapter": .string($0)] }) { server in
@@ -54,7 +54,7 @@ struct ConsoleUploadTests {
         }
     }
 
-    @Test("An editor deletes a file, and a viewer doesn't")
+    @Test("Editors can delete a file, viewers can't")
     func deleting() async throws {
         try await TestServer.run { server in
             let name = try await Self.upload(server, "cover.txt", 3)["name"]?.stringValue ?? ""
@@ -66,7 +66,7 @@ struct ConsoleUploadTests {
         }
     }
 
-    @Test("Indexes of a class have sizes, uses, and whether they are unique")
+    @Test("Lists a class's indexes with size, uniqueness, validity and origin")
     func indexes() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "one", "plays": 1])

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// All routes, including future ones, while the console is off.
-@Suite("A walk over all routes of the console")
+@Suite("Console routes while the console is off")
 struct ConsoleWalkTests {
     /// The console's own routes: method, and path below `/console/api`.
     private static var ownRoutes: [(method: String, path: String)] {
@@ -15,7 +15,7 @@ struct ConsoleWalkTests {
         }
     }
 
-    @Test("A console that is closed has no path, by whatever method")
+    @Test("A disabled console responds 404 on every route and creates no tables")
     func closed() async throws {
         try await TestServer.run(["console": ["enabled": false]]) { server in
             let browser = ConsoleBrowser(server)
