@@ -56,7 +56,7 @@ def within(budgets, attempts, measure):
     raise AssertionError(f"shares of the budget: {json.dumps(least)}")
 
 
-def scenario_an_empty_project_opens_on_the_start_page_and_an_app_connects(console, rest):
+def scenario_empty_project_opens_the_start_page_and_shows_a_connected_app(console, rest):
     if console.credentials:
         return
     for name in [one["className"] for one in rest.call("GET", "/schemas")["results"] if not one["className"].startswith("_")]:
@@ -112,7 +112,7 @@ def scenario_an_empty_project_opens_on_the_start_page_and_an_app_connects(consol
         rest.call("DELETE", "/schemas/Note")
 
 
-def scenario_live_queries_need_one_option(console, rest):
+def scenario_live_queries_work_with_the_liveQuery_option_alone(console, rest):
     """The server sets liveQuery, but not startLiveQueryServer."""
     if console.credentials:
         return
@@ -134,7 +134,7 @@ def scenario_live_queries_need_one_option(console, rest):
     console.wait_text("all of First", "main")
 
 
-def scenario_78_requests_of_the_console_are_other_paths(console, rest):
+def scenario_78_counts_console_requests_as_other_paths(console, rest):
     if console.credentials:
         return
     arrive(console, rest)
@@ -142,7 +142,7 @@ def scenario_78_requests_of_the_console_are_other_paths(console, rest):
     console.wait_text("other paths", ".performance")
 
 
-def scenario_02_the_root_leads_to_rows_after_a_ticket(console, rest):
+def scenario_02_root_shows_rows_after_signing_in_with_a_ticket(console, rest):
     if console.credentials:
         return
     first(console, rest)
@@ -160,7 +160,7 @@ def scenario_02_the_root_leads_to_rows_after_a_ticket(console, rest):
     within({"rows": (2000, 20)}, 4, measure)
 
 
-def scenario_02_the_list_of_classes_stays_within_reach(console, rest):
+def scenario_02_data_page_shows_the_class_list(console, rest):
     if console.credentials:
         return
     first(console, rest)
@@ -181,7 +181,7 @@ def scenario_02_the_list_of_classes_stays_within_reach(console, rest):
     console.wait_text("Choose a class", ".content")
 
 
-def scenario_80_the_page_and_its_rows_come_within_their_budget(console, rest):
+def scenario_80_page_and_rows_load_within_the_time_budget(console, rest):
     if console.credentials:
         return
     first(console, rest)
@@ -219,7 +219,7 @@ NOTE_SAVE = """(() => {
 })()"""
 
 
-def scenario_80_a_change_is_shown_and_stored_within_its_budget(console, rest):
+def scenario_80_edit_is_shown_and_saved_within_the_time_budget(console, rest):
     if console.credentials:
         return
     first(console, rest, 40)

@@ -23,7 +23,7 @@ def many(console, rest):
         rest.insert("Many", rows(rest.rows))
 
 
-def scenario_21_many_rows_come_at_once_and_keys_are_followed(console, rest):
+def scenario_21_loads_many_rows_with_few_requests_and_moves_without_redrawing(console, rest):
     many(console, rest)
     console.open_class("Many")
     console.browser.open(console.url + "data/Many")
@@ -47,7 +47,7 @@ def scenario_21_many_rows_come_at_once_and_keys_are_followed(console, rest):
     assert elements < 1500, f"{elements} elements show some forty rows"
 
 
-def scenario_22_the_ends_and_the_middle_have_the_right_rows(console, rest):
+def scenario_22_shows_the_right_rows_at_start_middle_and_end(console, rest):
     many(console, rest)
     console.open_class("Many")
     total = rest.count("Many")
@@ -73,7 +73,7 @@ def million(rest, class_name, count):
     rest.sql(f'ANALYZE "{class_name}"')
 
 
-def scenario_21_keys_are_drawn_in_the_next_frame(console, rest):
+def scenario_21_draws_key_presses_in_the_next_frame(console, rest):
     if not rest.database:
         return
     million(rest, "Hundred", 100_000)
@@ -99,7 +99,7 @@ SHOWN = """(() => {
 })()"""
 
 
-def scenario_22_a_million_rows_stand_behind_a_proportional_bar(console, rest):
+def scenario_22_scrolls_a_million_rows_with_a_proportional_bar(console, rest):
     if not rest.database:
         return
     count = 1_000_000
@@ -151,7 +151,7 @@ def scenario_22_a_million_rows_stand_behind_a_proportional_bar(console, rest):
     rest.call("DELETE", "/purge/Million")
 
 
-def scenario_23_rows_of_one_moment_come_once_each(console, rest):
+def scenario_23_shows_rows_with_equal_dates_once_each(console, rest):
     rest.define("Moment", title={"type": "String"}, plays={"type": "Number"})
     rest.insert("Moment", rows(1000, CREATED % 8))
     console.open_class("Moment")
@@ -162,7 +162,7 @@ def scenario_23_rows_of_one_moment_come_once_each(console, rest):
     assert len(ids) == 1000 and len(set(ids)) == 1000, (len(ids), len(set(ids)))
 
 
-def scenario_24_new_rows_are_offered_and_nothing_jumps(console, rest):
+def scenario_24_offers_new_rows_without_moving_the_visible_ones(console, rest):
     rest.define("Growing", title={"type": "String"}, plays={"type": "Number"})
     rest.insert("Growing", rows(600))
     console.open_class("Growing")
@@ -176,7 +176,7 @@ def scenario_24_new_rows_are_offered_and_nothing_jumps(console, rest):
     console.wait_text("612 objects", ".head")
 
 
-def scenario_24_rows_that_apps_change_are_offered(console, rest):
+def scenario_24_offers_rows_changed_by_apps(console, rest):
     rest.define("Moving", title={"type": "String"})
     ids = rest.create_many("Moving", [{"title": f"row {number}"} for number in range(6)])
     console.open_class("Moving")
@@ -209,7 +209,7 @@ def scenario_24_rows_that_apps_change_are_offered(console, rest):
     console.wait_text("the first", "r-grid", 5)
 
 
-def scenario_24_the_list_of_classes_follows_what_apps_do(console, rest):
+def scenario_24_updates_the_class_list_when_apps_change_classes(console, rest):
     rest.define("Followed", title={"type": "String"})
     rest.create("Followed", title="one")
     rest.define("Others", title={"type": "String"})
@@ -233,7 +233,7 @@ def scenario_24_the_list_of_classes_follows_what_apps_do(console, rest):
     console.wait("document.querySelector('r-grid')?.columns.some(({ name }) => name === 'added')", 2)
 
 
-def scenario_24_rows_that_were_read_again_are_not_kept(console, rest):
+def scenario_24_releases_old_rows_after_a_refresh(console, rest):
     rest.define("Reread", name={"type": "String"})
     rest.create_many("Reread", [{"name": f"n{number}"} for number in range(50)])
     console.open_class("Reread")
@@ -249,7 +249,7 @@ def scenario_24_rows_that_were_read_again_are_not_kept(console, rest):
         console.browser.call("HeapProfiler.collectGarbage")
 
 
-def scenario_25_columns_fit_their_values(console, rest):
+def scenario_25_fits_column_widths_to_values(console, rest):
     rest.define("Fitted", kind={"type": "String"}, text={"type": "String"})
     rest.create_many("Fitted", [{"kind": "pop", "text": "a text of some sixty characters, more than columns had room for"} for _ in range(3)])
     widths = lambda: console.value("""Object.fromEntries([...document.querySelectorAll('.g-title')].map((e) => [e.querySelector('bdi').textContent, e.offsetWidth]))""")
@@ -263,7 +263,7 @@ def scenario_25_columns_fit_their_values(console, rest):
     assert (after["kind"], after["text"]) == (240, 320), after
 
 
-def scenario_25_a_wide_class_draws_few_cells(console, rest):
+def scenario_25_draws_few_cells_of_a_wide_class(console, rest):
     rest.define("Wide", **{f"field{number:03d}": {"type": "String"} for number in range(150)})
     rest.create_many("Wide", [{f"field{number:03d}": f"v{number}" for number in range(150)} for _ in range(60)])
     console.open_class("Wide")
@@ -275,7 +275,7 @@ def scenario_25_a_wide_class_draws_few_cells(console, rest):
     assert console.value("document.querySelectorAll('.g-cell').length") < 400
 
 
-def scenario_26_heavy_rows_come_shortened_and_open_whole(console, rest):
+def scenario_26_shortens_large_values_and_opens_them_completely(console, rest):
     rest.define("Heavy", name={"type": "String"}, items={"type": "Array"})
     items = [{"name": f"item {number}", "note": "x" * 40} for number in range(5000)]
     for _ in range(8):
@@ -291,7 +291,7 @@ def scenario_26_heavy_rows_come_shortened_and_open_whole(console, rest):
     assert console.value("document.activeElement.className") == "g-scroll"
 
 
-def scenario_26_what_is_heavy_is_not_sent_before_it_is_opened(console, rest):
+def scenario_26_transfers_large_values_only_when_opened(console, rest):
     # The class of the previous scenario.
     console.open_class("Heavy")
     size = "performance.getEntriesByType('resource').filter(({ name }) => name.includes('parse/classes/Heavy')).reduce((sum, { decodedBodySize }) => sum + decodedBodySize, 0)"
@@ -315,7 +315,7 @@ FILTERS = [
 ]
 
 
-def scenario_27_a_slow_order_offers_an_index_and_builds_it(console, rest):
+def scenario_27_offers_and_builds_an_index_for_a_slow_order(console, rest):
     rest.define("Sorted", plays={"type": "Number"})
     rest.create_many("Sorted", [{"plays": number} for number in range(300)])
     console.open_class("Sorted", order="plays")
@@ -328,7 +328,7 @@ def scenario_27_a_slow_order_offers_an_index_and_builds_it(console, rest):
     console.wait("document.querySelector('.content > .foot').hidden")
 
 
-def scenario_27_a_slow_filter_offers_the_index_that_it_lacks(console, rest):
+def scenario_27_offers_and_builds_an_index_for_a_slow_filter(console, rest):
     rest.define("Unindexed", genre={"type": "String"}, plays={"type": "Number"}, tags={"type": "Array"})
     rest.create_many("Unindexed", [{"genre": "pop", "plays": number, "tags": ["a"]} for number in range(30)])
     slow = "(({ rows }) => { rows.slowest = 900; rows.notify(); })(document.querySelector('r-grid'))"
@@ -348,7 +348,7 @@ def scenario_27_a_slow_filter_offers_the_index_that_it_lacks(console, rest):
     assert console.value("document.querySelector('.content > .foot').hidden")
 
 
-def scenario_28_leaving_a_slow_page_ends_its_statement(console, rest):
+def scenario_28_cancels_the_statement_when_leaving_a_slow_page(console, rest):
     if not rest.database:
         return
     rest.define("Slow", name={"type": "String"})
@@ -377,7 +377,7 @@ def scenario_28_leaving_a_slow_page_ends_its_statement(console, rest):
         lock.wait()
 
 
-def scenario_37_counts_of_many_classes_delay_no_click(console, rest):
+def scenario_37_counting_many_classes_does_not_delay_clicks(console, rest):
     for number in range(200):
         rest.call("POST", "/schemas", {"className": f"Many{number}", "fields": {"name": {"type": "String"}}})
     try:
@@ -407,7 +407,7 @@ def scenario_37_counts_of_many_classes_delay_no_click(console, rest):
                 rest.call("DELETE", "/schemas/Many7")
 
 
-def scenario_29_filters_are_the_same_as_sentences_and_as_json(console, rest):
+def scenario_29_converts_filters_to_sentences_and_back_to_json(console, rest):
     rest.define("FArtist", name={"type": "String"}, country={"type": "String"})
     rest.define("Filtered", title={"type": "String"}, plays={"type": "Number"}, flag={"type": "Boolean"}, place={"type": "GeoPoint"},
                 artist={"type": "Pointer", "targetClass": "FArtist"}, meta={"type": "Object"}, fans={"type": "Relation", "targetClass": "FArtist"})
@@ -434,7 +434,7 @@ def shown_titles(console):
     return sorted(console.value("[...document.querySelector('r-grid').rows.loaded()].map((row) => row.values.get('title'))"))
 
 
-def scenario_30_rows_under_a_filter_equal_those_of_rest(console, rest):
+def scenario_30_filters_show_the_same_rows_as_the_rest_api(console, rest):
     artist = rest.find("FArtist", {"country": "SE"})[0]["objectId"]
     target = rest.find("Filtered", {"title": "Moon"})[0]["objectId"]
     rest.update("Filtered", target, fans={"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "FArtist", "objectId": artist}]})
@@ -447,7 +447,7 @@ def scenario_30_rows_under_a_filter_equal_those_of_rest(console, rest):
         assert expected and shown_titles(console) == expected, (where, shown_titles(console), expected)
 
 
-def scenario_30_a_sentence_is_built_with_the_keyboard(console, rest):
+def scenario_30_builds_a_filter_with_the_keyboard(console, rest):
     console.open_class("Filtered")
     console.click(".filters .add")
     console.wait("document.querySelector('.filter-editor select')")
@@ -470,7 +470,7 @@ def scenario_30_a_sentence_is_built_with_the_keyboard(console, rest):
     console.wait_text("plays at least 3", ".filters")
 
 
-def scenario_31_a_saved_view_is_kept_with_its_number(console, rest):
+def scenario_31_keeps_a_saved_view_with_its_count(console, rest):
     console.open_class("Filtered", where={"plays": {"$gte": 3}})
     console.click_text("Save view", ".filters")
     console.wait("document.querySelector('dialog input')")
@@ -488,7 +488,7 @@ def scenario_31_a_saved_view_is_kept_with_its_number(console, rest):
     console.wait("!document.querySelector('.classes').innerText.includes('Often played')")
 
 
-def scenario_31_a_saved_view_is_there_in_another_browser(console, rest):
+def scenario_31_shows_a_saved_view_in_another_browser(console, rest):
     if not console.credentials:
         return
     rest.define("Elsewhere", plays={"type": "Number"})
@@ -513,7 +513,7 @@ def scenario_31_a_saved_view_is_there_in_another_browser(console, rest):
         other.close()
 
 
-def scenario_32_pointers_have_names_and_back_returns_to_the_row(console, rest):
+def scenario_32_shows_names_of_pointers_and_returns_to_the_row(console, rest):
     rest.define("PArtist", name={"type": "String"})
     rest.define("PTrack", title={"type": "String"}, artist={"type": "Pointer", "targetClass": "PArtist"})
     artist, gone = rest.create_many("PArtist", [{"name": "Abba"}, {"name": "Gone"}])
@@ -534,7 +534,7 @@ def scenario_32_pointers_have_names_and_back_returns_to_the_row(console, rest):
     console.wait("document.querySelector('r-grid').geometry.topRow > 80")
 
 
-def scenario_33_pointed_at_by_counts_what_finds_find(console, rest):
+def scenario_33_counts_references_to_an_object(console, rest):
     artist = rest.find("PArtist")[0]["objectId"]
     console.open(f"data/PArtist/{artist}")
     console.wait_text("PTrack", ".object-side")
@@ -544,7 +544,7 @@ def scenario_33_pointed_at_by_counts_what_finds_find(console, rest):
     console.wait_text(f"{found} objects", ".head")
 
 
-def scenario_55_why_somebody_may_is_said_in_words(console, rest):
+def scenario_55_explains_access_to_an_object_in_words(console, rest):
     user, password = f"ida{time.time_ns()}", "a long password"
     user_id = rest.call("POST", "/users", {"username": user, "password": password})["objectId"]
     role = f"Editors{time.time_ns()}"
@@ -573,7 +573,7 @@ def scenario_55_why_somebody_may_is_said_in_words(console, rest):
     assert any(line.startswith("no Delete") for line in said), said
 
 
-def scenario_34_the_address_is_the_view(console, rest):
+def scenario_34_restores_the_order_from_the_url(console, rest):
     console.open_class("Filtered")
     console.value("[...document.querySelectorAll('.g-title button')].find((e) => e.innerText.startsWith('plays')).click()")
     console.click_text("Sort descending", ".menu")
@@ -584,7 +584,7 @@ def scenario_34_the_address_is_the_view(console, rest):
     assert console.value("[...document.querySelector('r-grid').rows.loaded()].map((row) => row.id)") == before
 
 
-def scenario_35_an_empty_class_says_how_to_begin(console, rest):
+def scenario_35_empty_class_offers_the_first_object(console, rest):
     rest.define("Nothing", name={"type": "String"})
     console.open_class("Nothing")
     assert "No objects yet" in console.text(".state")
@@ -597,7 +597,7 @@ def scenario_35_an_empty_class_says_how_to_begin(console, rest):
     assert rest.count("Nothing") == 1
 
 
-def scenario_35_a_class_and_its_first_field_are_made_by_keyboard(console, rest):
+def scenario_35_creates_a_class_and_its_first_field_with_the_keyboard(console, rest):
     rest.call("DELETE", "/purge/Made")
     rest.call("DELETE", "/schemas/Made")
     console.open("data")
@@ -628,7 +628,7 @@ def scenario_35_a_class_and_its_first_field_are_made_by_keyboard(console, rest):
     console.wait_text("the first", "r-grid")
 
 
-def scenario_35_a_new_object_has_all_fields_and_says_who_may_see_it(console, rest):
+def scenario_35_new_object_form_has_all_fields_and_shows_the_acl(console, rest):
     rest.define("Whole", name={"type": "String"}, cover={"type": "File"}, tags={"type": "Relation", "targetClass": "WholeTag"})
     rest.define("WholeTag", name={"type": "String"})
     tag = rest.create("WholeTag", name="red")
@@ -663,7 +663,7 @@ def scenario_35_a_new_object_has_all_fields_and_says_who_may_see_it(console, res
     assert [one["objectId"] for one in members] == [tag], members
 
 
-def scenario_36_a_lost_server_loses_nothing(console, rest):
+def scenario_36_saves_an_edit_after_a_lost_connection_returns(console, rest):
     rest.define("Lost", name={"type": "String"})
     object_id = rest.create("Lost", name="before")
     console.open_class("Lost")
@@ -699,7 +699,7 @@ DELAY = """(() => {
 })()"""
 
 
-def scenario_36_rows_that_were_given_up_are_no_empty_class(console, rest):
+def scenario_36_never_shows_an_empty_class_for_cancelled_requests(console, rest):
     rest.define("Hasty", name={"type": "String"})
     rest.create("Hasty", name="there")
     console.open_class("Hasty")
@@ -713,7 +713,7 @@ def scenario_36_rows_that_were_given_up_are_no_empty_class(console, rest):
     assert not console.value("window.saidNothing") and console.cell(0, "name") == "there"
 
 
-def scenario_36_the_trash_shows_the_class_that_was_chosen_last(console, rest):
+def scenario_36_trash_shows_the_class_selected_last(console, rest):
     for name in ("TrashSlow", "TrashFast"):
         rest.define(name, name={"type": "String"})
         object_id = rest.create(name, name=f"of {name}")

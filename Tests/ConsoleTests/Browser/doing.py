@@ -21,7 +21,7 @@ def slow(rest, class_name, field, times=40, mean=290):
         ON CONFLICT DO NOTHING""")
 
 
-def scenario_78_six_charts_have_tables_behind_them(console, rest):
+def scenario_78_shows_six_charts_with_tables(console, rest):
     rest.define("Asked", name={"type": "String"})
     for number in range(20):
         rest.create("Asked", name=str(number))
@@ -39,7 +39,7 @@ def scenario_78_six_charts_have_tables_behind_them(console, rest):
     console.wait("location.search === '?for=day' && document.querySelectorAll('.chart').length === 6")
 
 
-def scenario_78_an_advised_index_is_built(console, rest):
+def scenario_78_builds_an_advised_index(console, rest):
     rest.define("Track78", plays={"type": "Number"})
     slow(rest, "Track78", "plays")
     open_page(console, "performance", ".panels")
@@ -57,7 +57,7 @@ def scenario_78_an_advised_index_is_built(console, rest):
     console.wait("!document.querySelector('.panels').innerText.includes('Track78')")
 
 
-def scenario_78_advice_about_odd_names_is_text(console, rest):
+def scenario_78_escapes_malicious_names_in_index_advice(console, rest):
     rest.define(ODD_CLASS, **{ODD_FIELD: {"type": "Number"}})
     slow(rest, ODD_CLASS, ODD_FIELD)
     console.size(375, 700)
@@ -81,7 +81,7 @@ def scenario_78_advice_about_odd_names_is_text(console, rest):
         rest.sql("""DELETE FROM "_roost_advice" """)
 
 
-def scenario_78_a_slow_statement_shows_its_plan_in_words(console, rest):
+def scenario_78_explains_the_plan_of_a_slow_statement(console, rest):
     if not rest.database:
         return
     rest.define("Planned", plays={"type": "Number"})
@@ -108,7 +108,7 @@ def scenario_78_a_slow_statement_shows_its_plan_in_words(console, rest):
     console.press("Escape")
 
 
-def scenario_79_what_the_doctor_finds_is_put_right(console, rest):
+def scenario_79_fixes_a_finding_of_the_doctor(console, rest):
     rest.define("Sick", fans={"type": "Relation", "targetClass": "_User"})
     # Like parse-server, creates the relation without an index on its owner.
     for index in rest.sql("""SELECT indexname FROM pg_indexes WHERE tablename = '_Join:fans:Sick' AND indexdef NOT LIKE '%UNIQUE%'""").splitlines():
@@ -137,7 +137,7 @@ def scenario_79_what_the_doctor_finds_is_put_right(console, rest):
     console.size(1440, 900)
 
 
-def scenario_79_settings_say_by_what_they_are_set(console, rest):
+def scenario_79_shows_settings_without_secrets_and_how_to_change_them(console, rest):
     open_page(console, "settings", "main table")
     values = console.value("[...document.querySelectorAll('main td code')].map((e) => e.textContent)")
     assert values and not any(rest.headers["X-Parse-Master-Key"] in value or "postgres" in value for value in values), values
@@ -175,7 +175,7 @@ def scenario_79_settings_say_by_what_they_are_set(console, rest):
     console.size(1440, 900)
 
 
-def scenario_79_a_rate_limit_is_changed_and_taken_back(console, rest):
+def scenario_79_changes_and_resets_a_rate_limit(console, rest):
     limit = {"requestPath": "/classes/Limited", "requestTimeWindow": 60000, "requestCount": 1, "includeInternalRequests": True, "includeMasterKey": True}
     codes = lambda: [rest.call("GET", "/classes/Limited").get("status") for _ in range(2)]
     open_page(console, "settings", "main table")

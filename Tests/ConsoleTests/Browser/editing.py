@@ -109,7 +109,7 @@ def mouse_on(console, element, clicks=1):
     mouse(console, *console.value(f"(({{ x, y, width, height }}) => [x + width / 2, y + height / 2])(({element}).getBoundingClientRect())"), clicks)
 
 
-def scenario_38_each_type_is_set_and_cleared(console, rest):
+def scenario_38_sets_and_clears_values_of_each_type(console, rest):
     object_id, artists = edited(console, rest)
     stored = lambda name: (lambda: rest.get("Edited", object_id).get(name))
     for field, text, value in (
@@ -158,7 +158,7 @@ def scenario_38_each_type_is_set_and_cleared(console, rest):
         until(stored(field), None)
 
 
-def scenario_38_files_and_members_are_set_and_taken_away(console, rest):
+def scenario_38_removes_files_and_relation_members(console, rest):
     object_id, artists = edited(console, rest, file={"__type": "File", "name": "a.txt"})
     rest.update("Edited", object_id, fans={"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}]})
     console.open_class("Edited")
@@ -175,7 +175,7 @@ def scenario_38_files_and_members_are_set_and_taken_away(console, rest):
     console.press("Escape")
 
 
-def scenario_38_who_is_a_member_is_not_added_and_not_taken_away_by_undo(console, rest):
+def scenario_38_undo_keeps_relation_members_that_the_edit_did_not_change(console, rest):
     object_id, artists = edited(console, rest)
     rest.update("Edited", object_id, fans={"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}]})
     sheet(console, 0, "fans")
@@ -208,7 +208,7 @@ def scenario_38_who_is_a_member_is_not_added_and_not_taken_away_by_undo(console,
     assert members() == []
 
 
-def scenario_38_what_was_typed_into_the_tree_is_saved_with_the_whole(console, rest):
+def scenario_38_saves_values_typed_into_the_tree(console, rest):
     object_id, _ = edited(console, rest, object={"first": 1, "second": "a"})
     leaf = lambda key: f"[...document.querySelectorAll('dialog .leaf')].find((e) => e.querySelector('.key').innerText === '{key}').querySelector('.leaf-value')"
     for key, text, save in (("second", "by the button", lambda: mouse_on(console, "document.querySelector('dialog .dialog-foot .primary')")),
@@ -232,13 +232,13 @@ def scenario_38_what_was_typed_into_the_tree_is_saved_with_the_whole(console, re
     assert rest.get("Edited", object_id)["object"] == {"first": 2, "second": "by the button"}
 
 
-def scenario_38_a_name_that_is_typed_fast_is_found_before_it_is_stored(console, rest):
+def scenario_38_resolves_a_quickly_typed_pointer_name_before_saving(console, rest):
     object_id, artists = edited(console, rest)
     console.edit(0, "pointer", "Queen")
     until(lambda: rest.get("Edited", object_id).get("pointer"), {"__type": "Pointer", "className": "EArtist", "objectId": artists[1]})
 
 
-def scenario_38_a_single_key_and_a_choice_by_arrows_are_stored(console, rest):
+def scenario_38_saves_single_keys_and_choices_made_with_arrow_keys(console, rest):
     object_id, artists = edited(console, rest, number=7)
     stored = lambda name: rest.get("Edited", object_id).get(name)
     console.at(0, "number")
@@ -263,7 +263,7 @@ def scenario_38_a_single_key_and_a_choice_by_arrows_are_stored(console, rest):
     assert stored("pointer")["objectId"] == artists[0]
 
 
-def scenario_41_an_addition_whose_answer_is_lost_is_not_made_twice(console, rest):
+def scenario_41_does_not_repeat_an_increment_whose_response_is_lost(console, rest):
     object_id, _ = edited(console, rest, number=1)
     console.value("""(() => {
         const { fetch } = window;
@@ -280,7 +280,7 @@ def scenario_41_an_addition_whose_answer_is_lost_is_not_made_twice(console, rest
     assert rest.get("Edited", object_id)["number"] == 6
 
 
-def scenario_39_what_is_no_value_is_told_and_not_sent(console, rest):
+def scenario_39_reports_invalid_values_without_sending_them(console, rest):
     object_id, _ = edited(console, rest, number=7)
     console.edit(0, "number", "abc")
     console.wait_text("number is a Number; abc is not one.", ".g-message")
@@ -293,7 +293,7 @@ def scenario_39_what_is_no_value_is_told_and_not_sent(console, rest):
     assert console.value("document.activeElement.className") == "g-scroll"
 
 
-def scenario_39_a_refusal_keeps_what_was_typed(console, rest):
+def scenario_39_keeps_the_typed_text_after_a_rejection(console, rest):
     if "error" in rest.call("POST", "/users", {"username": "refused-a", "password": "secret", "email": "refused-a@example.org"}):
         pass
     rest.call("POST", "/users", {"username": "refused-b", "password": "secret", "email": "refused-b@example.org"})
@@ -306,7 +306,7 @@ def scenario_39_a_refusal_keeps_what_was_typed(console, rest):
     console.press("Escape")
 
 
-def scenario_39_a_number_is_taken_as_long_as_it_loses_no_digit(console, rest):
+def scenario_39_accepts_only_numbers_that_lose_no_digits(console, rest):
     object_id, _ = edited(console, rest)
     stored = lambda: rest.get("Edited", object_id).get("number")
     for text in ("0.1", "12.34", "434.99999999999994", "1e21", "361.69972904767087", "123456.789", "1.7976931348623157e308"):
@@ -329,7 +329,7 @@ def scenario_39_a_number_is_taken_as_long_as_it_loses_no_digit(console, rest):
     assert stored() == 0.30000000000000004
 
 
-def scenario_39_a_refusal_keeps_what_was_typed_of_each_type(console, rest):
+def scenario_39_keeps_typed_values_of_each_type_after_a_rejection(console, rest):
     object_id, artists = edited(console, rest, number=1, string="a", object={"a": 1, "b": 1})
     # Changes of a deleted object are rejected.
     rest.call("DELETE", f"/classes/Edited/{object_id}")
@@ -373,7 +373,7 @@ def scenario_39_a_refusal_keeps_what_was_typed_of_each_type(console, rest):
     assert not lost, lost
 
 
-def scenario_39_what_was_refused_is_stored_by_another_try(console, rest):
+def scenario_39_saves_a_rejected_value_when_tried_again(console, rest):
     object_id, artists = edited(console, rest, number=1, list=[], object={"a": 1, "b": 1})
     refused = {"number": 7, "list": [1], "object": {"a": 2, "b": 1}, "pointer": {"__type": "Pointer", "className": "EArtist", "objectId": artists[0]}}
     for field in refused:
@@ -392,7 +392,7 @@ def scenario_39_what_was_refused_is_stored_by_another_try(console, rest):
         until(lambda: rest.get("Edited", object_id).get(field), refused[field])
 
 
-def scenario_39_a_click_beside_a_form_drops_nothing_that_was_typed(console, rest):
+def scenario_39_clicks_outside_a_form_keep_typed_values(console, rest):
     edited(console, rest, object={"a": 1})
     is_open = lambda: console.value("document.querySelector('dialog') !== null")
     console.click_text("New object", ".head")
@@ -419,7 +419,7 @@ def scenario_39_a_click_beside_a_form_drops_nothing_that_was_typed(console, rest
     console.wait("document.querySelector('dialog') === null")
 
 
-def scenario_40_keys_do_as_they_say(console, rest):
+def scenario_40_grid_keys_work_as_documented(console, rest):
     rest.define("Keys", first={"type": "String"}, second={"type": "String"})
     rest.create_many("Keys", [{"first": f"a{number}", "second": f"b{number}"} for number in range(5)])
     console.open_class("Keys")
@@ -453,7 +453,7 @@ def scenario_40_keys_do_as_they_say(console, rest):
     assert console.value("document.activeElement.className") == "g-scroll"
 
 
-def scenario_41_edits_are_undone(console, rest):
+def scenario_41_undoes_edits_in_reverse_order(console, rest):
     object_id, _ = edited(console, rest, string="start")
     for number in range(10):
         console.edit(0, "string", f"step {number}")
@@ -467,7 +467,7 @@ def scenario_41_edits_are_undone(console, rest):
         console.settle()
 
 
-def scenario_41_undo_waits_for_what_is_being_stored_and_for_the_undo_before(console, rest):
+def scenario_41_undo_waits_for_running_saves_and_undos(console, rest):
     object_id, _ = edited(console, rest, string="start", number=1)
     stored = lambda: [rest.get("Edited", object_id)[name] for name in ("string", "number")]
     recorded = lambda field: console.wait_text(f"{field} of", ".toasts")
@@ -508,7 +508,7 @@ def scenario_41_undo_waits_for_what_is_being_stored_and_for_the_undo_before(cons
     assert console.value("window.held") == 1
 
 
-def scenario_41_a_change_that_is_refused_is_not_undone_in_the_place_of_another(console, rest):
+def scenario_41_undo_of_a_rejected_change_keeps_earlier_changes(console, rest):
     object_id, _ = edited(console, rest, string="start", number=1)
     rest.sql('CREATE UNIQUE INDEX ON "Edited" ("number")')
     rest.create("Edited", number=7)
@@ -527,7 +527,7 @@ def scenario_41_a_change_that_is_refused_is_not_undone_in_the_place_of_another(c
     assert rest.get("Edited", object_id)["string"] == "kept"
 
 
-def scenario_41_undo_takes_back_what_was_made_last_whenever_its_answer_came(console, rest):
+def scenario_41_undo_follows_the_order_of_edits_not_of_responses(console, rest):
     rest.define("Turns", name={"type": "String"}, n={"type": "Number"})
     first, second = (rest.create("Turns", name="start", n=number) for number in (1, 2))
     console.open_class("Turns", order="n")
@@ -545,7 +545,7 @@ def scenario_41_undo_takes_back_what_was_made_last_whenever_its_answer_came(cons
     until(names, ["start", "start"])
 
 
-def scenario_41_undo_is_seen_in_the_rows_that_are_shown_now(console, rest):
+def scenario_41_undo_updates_the_visible_rows(console, rest):
     object_id, _ = edited(console, rest, string="start")
     stored = lambda: rest.get("Edited", object_id)["string"]
 
@@ -593,7 +593,7 @@ def scenario_41_undo_is_seen_in_the_rows_that_are_shown_now(console, rest):
     console.wait("document.querySelector('r-grid')?.rows?.at(0)?.values.get('string') === 'start'")
 
 
-def scenario_41_a_deleted_object_comes_back_as_it_was(console, rest):
+def scenario_41_undo_restores_a_deleted_object_exactly(console, rest):
     object_id, artists = edited(console, rest, string="kept", number=1.5, list=[1, None, "x"], object={"a": {"b": [1]}},
                                 date={"__type": "Date", "iso": "2024-01-02T03:04:05.678Z"}, ACL={"*": {"read": True}},
                                 data={"__type": "Bytes", "base64": "SGk="})
@@ -608,7 +608,7 @@ def scenario_41_a_deleted_object_comes_back_as_it_was(console, rest):
     until(lambda: rest.get("Edited", object_id), before)
 
 
-def scenario_41_deleted_rows_come_back_together(console, rest):
+def scenario_41_undo_restores_several_deleted_rows(console, rest):
     rest.define("Several", name={"type": "String"})
     rest.create_many("Several", [{"name": f"n{number}"} for number in range(7)])
     before = sorted(rest.find("Several"), key=lambda row: row["objectId"])
@@ -624,7 +624,7 @@ def scenario_41_deleted_rows_come_back_together(console, rest):
     console.wait_text("7 objects", ".head")
 
 
-def scenario_41_what_cannot_come_back_keeps_back_no_other(console, rest):
+def scenario_41_undo_restores_all_rows_but_those_that_cannot_be(console, rest):
     rest.define("Partly", name={"type": "String"})
     rest.insert("Partly", [{"objectId": f"partly{number}", "createdAt": "2024-01-01T00:00:00.000Z", "updatedAt": "2024-01-01T00:00:00.000Z",
                             "name": f"n{number}"} for number in range(5)])
@@ -649,7 +649,7 @@ LOSE = """(() => {
 })()"""
 
 
-def scenario_41_undo_goes_on_where_the_connection_was_lost(console, rest):
+def scenario_41_undo_continues_after_a_lost_connection(console, rest):
     rest.define("Cut", name={"type": "String"}, state={"type": "String"})
     rest.create_many("Cut", [{"name": f"n{number:03d}", "state": f"s{number}"} for number in range(450)])
     before = sorted(rest.find("Cut", limit="1000"), key=lambda row: row["name"])
@@ -691,7 +691,7 @@ def scenario_41_undo_goes_on_where_the_connection_was_lost(console, rest):
     until(states, [row["state"] for row in before])
 
 
-def scenario_42_undo_after_anothers_change_is_refused(console, rest):
+def scenario_42_undo_is_rejected_after_someone_elses_change(console, rest):
     object_id, _ = edited(console, rest, string="start")
     console.edit(0, "string", "mine")
     console.wait_text("saved", ".toasts")
@@ -702,7 +702,7 @@ def scenario_42_undo_after_anothers_change_is_refused(console, rest):
     assert rest.get("Edited", object_id)["string"] == "theirs"
 
 
-def scenario_43_of_two_changes_the_second_chooses(console, rest):
+def scenario_43_asks_before_overwriting_someone_elses_change(console, rest):
     object_id, _ = edited(console, rest, string="start", number=1)
     rest.update("Edited", object_id, number=2)
     console.edit(0, "string", "no harm")
@@ -720,7 +720,7 @@ def scenario_43_of_two_changes_the_second_chooses(console, rest):
     until(lambda: rest.get("Edited", object_id)["string"], "mine again")
 
 
-def scenario_43_undo_brings_back_what_was_overwritten_on_purpose(console, rest):
+def scenario_43_undo_restores_a_deliberately_overwritten_value(console, rest):
     object_id, _ = edited(console, rest, string="start")
     rest.update("Edited", object_id, string="theirs")
     console.edit(0, "string", "mine")
@@ -734,7 +734,7 @@ def scenario_43_undo_brings_back_what_was_overwritten_on_purpose(console, rest):
     until(lambda: console.cell(0, "string"), "theirs")
 
 
-def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(console, rest):
+def scenario_43_shows_and_never_overwrites_concurrent_changes_of_apps(console, rest):
     object_id, artists = edited(console, rest, string="start", number=5, object={"mine": 1, "theirs": 1})
     stored = lambda name: rest.get("Edited", object_id).get(name)
     shown = lambda name: console.value(f"document.querySelector('r-grid').rows.at(0).values.get('{name}')")
@@ -802,7 +802,7 @@ def scenario_43_what_an_app_changed_beside_is_shown_and_never_overwritten(consol
     assert stored("string") == "theirs again"
 
 
-def scenario_44_a_restored_user_logs_in_with_the_old_password(console, rest):
+def scenario_44_restored_user_logs_in_with_the_old_password(console, rest):
     name = f"restored-{time.time_ns()}"
     rest.call("POST", "/users", {"username": name, "password": "old secret"})
     console.open_class("_User", where={"username": name})
@@ -815,7 +815,7 @@ def scenario_44_a_restored_user_logs_in_with_the_old_password(console, rest):
     assert "sessionToken" in rest.call("GET", "/login", username=name, password="old secret")
 
 
-def scenario_44_an_object_comes_back_without_what_fits_no_more(console, rest):
+def scenario_44_restores_an_object_without_values_that_no_longer_fit(console, rest):
     def retype(field, kind):
         """Changes the type of a field."""
         for change in ({"__op": "Delete"}, {"type": kind}):
@@ -858,7 +858,7 @@ def scenario_44_an_object_comes_back_without_what_fits_no_more(console, rest):
     console.wait_text("without plays", ".toasts")
 
 
-def scenario_45_many_rows_are_set_and_a_stop_stops(console, rest):
+def scenario_45_sets_a_field_of_many_rows_and_stops_on_request(console, rest):
     rest.define("Bulk", name={"type": "String"}, state={"type": "String"})
     rest.create_many("Bulk", [{"name": f"n{number}", "state": "old"} for number in range(3000)])
     console.open_class("Bulk", where={"state": "old"})
@@ -883,7 +883,7 @@ def scenario_45_many_rows_are_set_and_a_stop_stops(console, rest):
     until(lambda: rest.count("Bulk", {"state": "old"}), 3000, 20)
 
 
-def scenario_45_selected_users_are_added_to_a_role(console, rest):
+def scenario_45_adds_selected_users_to_a_role(console, rest):
     mark = time.time_ns()
     ids = [rest.call("POST", "/users", {"username": f"member{number}-{mark}", "password": "secret"})["objectId"] for number in range(3)]
     pointers = [{"__type": "Pointer", "className": "_User", "objectId": object_id} for object_id in ids]
@@ -907,7 +907,7 @@ def scenario_45_selected_users_are_added_to_a_role(console, rest):
     until(members, ids[:1])
 
 
-def scenario_45_all_get_the_permissions_of_the_editor(console, rest):
+def scenario_45_sets_the_acl_of_many_objects(console, rest):
     rest.define("BulkAccess", name={"type": "String"})
     rest.create_many("BulkAccess", [{"name": f"n{number}"} for number in range(250)])
     console.open_class("BulkAccess")
@@ -954,7 +954,7 @@ def hook(rest, name, answer):
         server.shutdown()
 
 
-def scenario_45_a_function_is_called_for_each_and_a_stop_stops(console, rest):
+def scenario_45_calls_a_function_for_each_object_and_stops_on_request(console, rest):
     rest.define("Called", name={"type": "String"})
     rest.create_many("Called", [{"name": f"n{number}"} for number in range(40)])
     refused = rest.find("Called", {"name": "n7"})[0]["objectId"]
@@ -1009,7 +1009,7 @@ def scenario_45_a_function_is_called_for_each_and_a_stop_stops(console, rest):
         console.click_text("Close", "dialog .dialog-foot")
 
 
-def scenario_46_a_range_of_a_spreadsheet_is_pasted(console, rest):
+def scenario_46_pastes_a_range_from_a_spreadsheet(console, rest):
     rest.define("Paste", a={"type": "String"}, b={"type": "Number"}, c={"type": "Boolean"})
     rest.create_many("Paste", [{"a": f"row {number}"} for number in range(5)])
     console.open_class("Paste")
@@ -1023,7 +1023,7 @@ def scenario_46_a_range_of_a_spreadsheet_is_pasted(console, rest):
     until(lambda: rest.get("Paste", stored[0]).get("b"), None)
 
 
-def scenario_46_a_paste_goes_beside_what_is_changed_meanwhile(console, rest):
+def scenario_46_paste_keeps_concurrent_changes(console, rest):
     rest.define("Beside", a={"type": "String"}, b={"type": "Number"}, c={"type": "Boolean"})
     object_id = rest.create("Beside", a="start", b=0, c=False)
     stored = lambda: [rest.get("Beside", object_id)[name] for name in "abc"]
@@ -1070,7 +1070,7 @@ def copied(console):
     })()""")
 
 
-def scenario_46_a_range_is_copied_whole_and_begins_no_formula(console, rest):
+def scenario_46_copies_a_whole_range_with_escaped_formulas(console, rest):
     rest.define("Ranges", a={"type": "String"}, b={"type": "Number"}, c={"type": "String"})
     rest.create_many("Ranges", [{"a": f"=HYPERLINK({number})", "b": -number} for number in range(1000)])
     console.open_class("Ranges", order="-b")
@@ -1103,7 +1103,7 @@ def scenario_46_a_range_is_copied_whole_and_begins_no_formula(console, rest):
     assert copied(console) == "=HYPERLINK(0)"
 
 
-def scenario_40_the_grid_keeps_its_measure_and_its_place(console, rest):
+def scenario_40_grid_keeps_its_position_and_adapts_to_the_window(console, rest):
     rest.define("Measured", name={"type": "String"}, other={"type": "String"})
     rest.create_many("Measured", [{"name": f"n{number:04d}"} for number in range(900)])
     console.size(1440, 500)
@@ -1124,7 +1124,7 @@ def scenario_40_the_grid_keeps_its_measure_and_its_place(console, rest):
     console.wait("location.search === '?order=-name'")
 
 
-def scenario_47_a_file_is_stored_and_shown(console, rest):
+def scenario_47_uploads_and_previews_a_file(console, rest):
     object_id, _ = edited(console, rest)
     picture = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
     with tempfile.NamedTemporaryFile(suffix=".png") as file:
@@ -1147,7 +1147,7 @@ DROP = """(() => {
 })()"""
 
 
-def scenario_47_a_file_is_dropped_and_one_that_is_too_large_is_not_sent(console, rest):
+def scenario_47_uploads_a_dropped_file_and_rejects_one_that_is_too_large(console, rest):
     object_id, _ = edited(console, rest)
     sheet(console, 0, "file")
     console.value("""(() => {
@@ -1170,7 +1170,7 @@ def scenario_47_a_file_is_dropped_and_one_that_is_too_large_is_not_sent(console,
     until(lambda: (rest.get("Edited", object_id).get("file") or {}).get("__type"), "File")
 
 
-def scenario_48_a_path_is_saved_beside_an_apps_change(console, rest):
+def scenario_48_saves_only_the_changed_path_of_an_object(console, rest):
     object_id, _ = edited(console, rest, object={"bpm": 120, "key": "C"})
     sheet(console, 0, "object")
     rest.update("Edited", object_id, **{"object.key": "D"})
@@ -1180,7 +1180,7 @@ def scenario_48_a_path_is_saved_beside_an_apps_change(console, rest):
     until(lambda: rest.get("Edited", object_id)["object"], {"bpm": 121, "key": "D"})
 
 
-def scenario_49_a_required_field_is_told_at_the_field(console, rest):
+def scenario_49_reports_a_missing_required_field_next_to_it(console, rest):
     rest.define("Required", name={"type": "String", "required": True}, other={"type": "String"})
     console.open_class("Required")
     console.click_text("New object", ".state")
@@ -1191,7 +1191,7 @@ def scenario_49_a_required_field_is_told_at_the_field(console, rest):
     console.press("Escape")
 
 
-def scenario_50_no_acl_and_an_empty_acl_read_as_what_they_are(console, rest):
+def scenario_50_distinguishes_a_missing_acl_from_an_empty_one(console, rest):
     rest.define("Access", name={"type": "String"})
     for name, acl in (("open", None), ("closed", {})):
         rest.create("Access", name=name, **({"ACL": acl} if acl is not None else {}))
@@ -1211,7 +1211,7 @@ def scenario_50_no_acl_and_an_empty_acl_read_as_what_they_are(console, rest):
     assert "Everybody" not in console.text(".object-side")
 
 
-def scenario_50_an_acl_that_is_taken_away_leaves_the_object_open(console, rest):
+def scenario_50_removing_an_acl_makes_the_object_public(console, rest):
     rest.define("Opened", name={"type": "String"})
     object_id = rest.create("Opened", name="open")
     stored = lambda: rest.get("Opened", object_id).get("ACL")
@@ -1238,7 +1238,7 @@ def scenario_50_an_acl_that_is_taken_away_leaves_the_object_open(console, rest):
     assert console.value("document.querySelector('dialog') === null")
 
 
-def scenario_50_what_an_acl_reads_as_is_so_for_apps(console, rest):
+def scenario_50_displayed_acls_match_the_access_of_apps(console, rest):
     if not rest.client_key:
         return
     rest.define("Accessible", name={"type": "String"})
@@ -1255,7 +1255,7 @@ def scenario_50_what_an_acl_reads_as_is_so_for_apps(console, rest):
     assert rest.get("Accessible", ids["closed"])["name"] == "closed"
 
 
-def scenario_41_a_form_that_is_left_while_it_is_stored_is_undone_all_the_same(console, rest):
+def scenario_41_undo_covers_a_form_closed_while_it_was_being_saved(console, rest):
     rest.define("Left", name={"type": "String"})
     for leave in ("Escape", "Cancel"):
         console.open_class("Left")
@@ -1296,7 +1296,7 @@ def scenario_41_a_form_that_is_left_while_it_is_stored_is_undone_all_the_same(co
     assert rest.count("Left") == 1
 
 
-def scenario_38_a_name_of_nobody_is_no_id(console, rest):
+def scenario_38_asks_before_saving_an_unknown_name_as_an_id(console, rest):
     object_id, artists = edited(console, rest)
     stored = lambda: rest.get("Edited", object_id).get("pointer")
     console.edit(0, "pointer", "Nobody")
@@ -1323,7 +1323,7 @@ def scenario_38_a_name_of_nobody_is_no_id(console, rest):
     assert stored()["objectId"] == artists[0]
 
 
-def scenario_38_a_name_of_nobody_is_no_id_in_a_form(console, rest):
+def scenario_38_form_asks_before_saving_an_unknown_name_as_an_id(console, rest):
     rest.define("EArtist", name={"type": "String"})
     rest.define("Formed", artist={"type": "Pointer", "targetClass": "EArtist"})
     artist = rest.create("EArtist", name="Abba")
@@ -1352,7 +1352,7 @@ def scenario_38_a_name_of_nobody_is_no_id_in_a_form(console, rest):
     until(lambda: sorted(row["artist"]["objectId"] for row in rest.find("Formed")), sorted([artist, "Nobody"]))
 
 
-def scenario_41_undo_after_a_password_takes_back_nothing_else(console, rest):
+def scenario_41_undo_after_a_password_change_reverts_nothing_else(console, rest):
     name = f"secretive-{time.time_ns()}"
     object_id = rest.call("POST", "/users", {"username": name, "password": "old secret", "phone": "1"})["objectId"]
     stored = lambda: rest.get("_User", object_id)["phone"]
@@ -1387,7 +1387,7 @@ def scenario_41_undo_after_a_password_takes_back_nothing_else(console, rest):
     assert stored() == "3"
 
 
-def scenario_38_null_is_stored_where_it_is_another_than_nothing(console, rest):
+def scenario_38_keeps_null_members_apart_from_missing_ones(console, rest):
     object_id, _ = edited(console, rest, string="start", object={"a": 1, "b": 2})
     stored = lambda name: (lambda: rest.get("Edited", object_id).get(name, "absent"))
     # A cleared field is restored without a question.
@@ -1416,7 +1416,7 @@ def scenario_38_null_is_stored_where_it_is_another_than_nothing(console, rest):
     until(stored("object"), {"a": 1, "b": 2})
 
 
-def scenario_43_what_is_edited_while_its_undo_is_stored_asks_nothing(console, rest):
+def scenario_43_editing_during_an_undo_causes_no_conflict(console, rest):
     object_id, _ = edited(console, rest, string="start", number=1)
     stored = lambda: [rest.get("Edited", object_id)[name] for name in ("string", "number")]
     asked = lambda: console.value("document.querySelector('dialog') !== null")

@@ -58,7 +58,7 @@ def upload(rest):
         return problem.code
 
 
-def scenario_79_a_bucket_that_never_answered_is_not_up(console, rest):
+def scenario_79_reports_an_unresponsive_file_store_as_down(console, rest):
     if not rest.bucket:
         return
     until(lambda: part(console, "File store")[1] is True, "the file store is down")
@@ -79,7 +79,7 @@ def scenario_79_a_bucket_that_never_answered_is_not_up(console, rest):
     until(is_away, "the file store is down again", 60)
 
 
-def scenario_79_a_full_disk_is_reported_in_the_words_of_postgresql(console, rest):
+def scenario_79_reports_a_full_disk_with_postgresqls_message(console, rest):
     if not rest.bucket:
         return
     rest.define("Full", title={"type": "String"})

@@ -31,7 +31,7 @@ def fail(rest, text):
     return rest.call("POST", "/functions/fail", {"text": text})
 
 
-def scenario_71_a_forged_line_of_the_log_is_one_row(console, rest):
+def scenario_71_shows_a_forged_log_line_as_one_row(console, rest):
     mark = f"mark{time.time_ns()}"
     fail(rest, f"{mark}\n2026-01-01T00:00:00.000Z error all is lost\r\u202eevil\u0007")
     open_page(console, "logs", ".log-row", text=mark)
@@ -42,7 +42,7 @@ def scenario_71_a_forged_line_of_the_log_is_one_row(console, rest):
     assert heights == [32], heights
 
 
-def scenario_65_markup_in_the_log_is_text(console, rest):
+def scenario_65_shows_markup_in_the_log_as_text(console, rest):
     mark = f"mark{time.time_ns()}"
     for text in MARKUP:
         fail(rest, f"{mark} {text}")
@@ -60,7 +60,7 @@ def scenario_65_markup_in_the_log_is_text(console, rest):
     assert console.value("document.querySelector('main img, main script, main iframe') === null")
 
 
-def scenario_66_a_line_of_a_megabyte_is_cut(console, rest):
+def scenario_66_truncates_a_log_line_of_a_megabyte(console, rest):
     mark = f"mark{time.time_ns()}"
     fail(rest, mark + "x" * 1_000_000)
     open_page(console, "logs", ".log-row", text=mark)
@@ -69,7 +69,7 @@ def scenario_66_a_line_of_a_megabyte_is_cut(console, rest):
     assert console.value("document.documentElement.scrollWidth <= innerWidth")
 
 
-def scenario_lines_of_the_log_come_by_themselves(console, rest):
+def scenario_log_follows_new_lines_and_can_be_paused(console, rest):
     mark = f"mark{time.time_ns()}"
     fail(rest, f"{mark} first")
     open_page(console, "logs", ".log-row", text=mark)
@@ -86,7 +86,7 @@ def scenario_lines_of_the_log_come_by_themselves(console, rest):
     assert len(rows(console)) == 3, rows(console)
 
 
-def scenario_the_console_leaves_its_own_requests_out_of_the_log(console, rest):
+def scenario_log_hides_the_consoles_own_requests(console, rest):
     mark = f"mark{time.time_ns()}"
     rest.define("Quietly", name={"type": "String"})
     console.open_class("Quietly")
@@ -102,7 +102,7 @@ def scenario_the_console_leaves_its_own_requests_out_of_the_log(console, rest):
     assert "no route" not in console.text("main")
 
 
-def scenario_a_request_opens_all_of_its_lines_and_the_object(console, rest):
+def scenario_log_line_opens_all_lines_of_its_request_and_the_object(console, rest):
     mark = f"mark{time.time_ns()}"
     rest.call("DELETE", "/purge/Logged")
     song = rest.create("Logged", name=mark)
@@ -126,7 +126,7 @@ def scenario_a_request_opens_all_of_its_lines_and_the_object(console, rest):
     console.wait("!location.search.includes('request=')")
 
 
-def scenario_ten_thousand_lines_are_few_rows(console, rest):
+def scenario_log_draws_few_rows_of_ten_thousand_lines(console, rest):
     open_page(console, "logs", ".log-row")
     drawn = console.value("""(async () => {
         const folder = document.querySelector('script[src]').src.replace(/main\\.js$/, '');
@@ -146,7 +146,7 @@ def scenario_ten_thousand_lines_are_few_rows(console, rest):
     console.wait("document.querySelector('[aria-selected=true]')?.innerText === '9999'")
 
 
-def scenario_74_a_function_is_called_as_a_user_and_as_nobody(console, rest):
+def scenario_74_calls_a_function_as_a_user_and_anonymously(console, rest):
     name = f"caller{time.time_ns()}"
     rest.call("POST", "/users", {"username": name, "password": "secret"})
     open_page(console, "cloud", "main table")
@@ -185,7 +185,7 @@ def scenario_74_a_function_is_called_as_a_user_and_as_nobody(console, rest):
     assert "\u202e" not in console.text("main")
 
 
-def scenario_75_a_job_starts_runs_and_fails_without_a_reload(console, rest):
+def scenario_75_starts_a_job_and_shows_its_outcome_without_a_reload(console, rest):
     open_page(console, "cloud/jobs", "main table")
     console.click("[aria-label='Start tidy']")
     console.wait("document.querySelector('dialog textarea')")
@@ -200,7 +200,7 @@ def scenario_75_a_job_starts_runs_and_fails_without_a_reload(console, rest):
     console.wait_text("failed", "[aria-label=Runs]")
 
 
-def scenario_75_schedules_are_sentences(console, rest):
+def scenario_75_creates_changes_and_deletes_schedules_shown_as_sentences(console, rest):
     for row in rest.find("_JobSchedule"):
         rest.call("DELETE", f"/cloud_code/jobs/{row['objectId']}")
     open_page(console, "cloud/jobs", "main table")
@@ -251,7 +251,7 @@ def scenario_75_schedules_are_sentences(console, rest):
     assert not row.get("repeatMinutes") and "daysOfWeek" not in row and row["startAfter"] == "2040-05-06T07:08:00.000Z", row
 
 
-def scenario_75_a_schedule_that_another_changed_since_is_not_taken_back(console, rest):
+def scenario_75_undo_keeps_a_schedule_changed_by_someone_else(console, rest):
     for row in rest.find("_JobSchedule"):
         rest.call("DELETE", f"/cloud_code/jobs/{row['objectId']}")
     plan = {"jobName": "tidy", "params": "{}", "startAfter": "2040-05-06T07:08:00.000Z", "repeatMinutes": 60}
@@ -273,7 +273,7 @@ def scenario_75_a_schedule_that_another_changed_since_is_not_taken_back(console,
     console.wait_text("The schedule has changed since and was kept.", ".toast.bad")
 
 
-def scenario_webhooks_come_change_and_go(console, rest):
+def scenario_creates_and_deletes_webhooks_without_showing_passwords(console, rest):
     rest.call("DELETE", "/hooks/functions/hooked")
     open_page(console, "cloud/hooks", "main .scroll .button")
     console.click_text("New webhook")
@@ -308,7 +308,7 @@ def devices(rest, count, **values):
         assert "objectId" in answer, answer
 
 
-def scenario_a_push_says_whom_it_reaches_before_it_is_sent(console, rest):
+def scenario_push_shows_its_audience_before_it_is_sent(console, rest):
     devices(rest, 3, channels=["news"])
     for row in rest.find("_PushStatus"):
         rest.call("DELETE", f"/classes/_PushStatus/{row['objectId']}")
@@ -340,7 +340,7 @@ def scenario_a_push_says_whom_it_reaches_before_it_is_sent(console, rest):
     assert console.value("window.ran === undefined")
 
 
-def scenario_a_push_is_planned_and_cancelled(console, rest):
+def scenario_push_can_be_scheduled_and_cancelled(console, rest):
     devices(rest, 1)
     for row in rest.find("_PushStatus"):
         rest.call("DELETE", f"/classes/_PushStatus/{row['objectId']}")
@@ -371,7 +371,7 @@ def scenario_a_push_is_planned_and_cancelled(console, rest):
     rest.call("DELETE", f"/classes/_PushStatus/{row['objectId']}")
 
 
-def scenario_a_push_to_many_is_typed_first(console, rest):
+def scenario_push_to_many_devices_requires_typing_the_number(console, rest):
     rest.call("DELETE", "/purge/_Installation")
     rest.insert("_Installation", [{"objectId": f"many{number}", "createdAt": "2026-01-01T00:00:00.000Z", "updatedAt": "2026-01-01T00:00:00.000Z", "installationId": f"many{number}", "deviceType": "ios", "deviceToken": f"{number:064x}"} for number in range(1200)])
     open_page(console, "push", ".push-preview")
@@ -396,7 +396,7 @@ def request(console, method, path, body=None, query=None):
     console.click_text("Send", "main")
 
 
-def scenario_a_request_is_composed_and_answered(console, rest):
+def scenario_api_page_sends_requests_and_shows_responses(console, rest):
     rest.define("Asked", name={"type": "String"}, plays={"type": "Number"})
     first = rest.create("Asked", name=MARKUP[1], plays=3)
     open_page(console, "rest", ".request")
@@ -448,7 +448,7 @@ def scenario_a_request_is_composed_and_answered(console, rest):
     until(lambda: rest.get("Asked", first).get("code") == 101, "the object is deleted")
 
 
-def scenario_an_answer_has_the_status_that_it_came_with(console, rest):
+def scenario_api_page_shows_the_response_status(console, rest):
     rest.define("Posted", name={"type": "String"})
     open_page(console, "rest", ".request")
     request(console, "POST", "classes/Posted", '{"name": "a"}', "")
@@ -457,7 +457,7 @@ def scenario_an_answer_has_the_status_that_it_came_with(console, rest):
     assert "201" in console.text("main .past"), console.text("main .past")
 
 
-def scenario_77_the_copied_command_does_the_same_and_has_no_key(console, rest):
+def scenario_77_copied_curl_command_sends_the_same_request_without_keys(console, rest):
     rest.define("Coded", text={"type": "String"})
     key = rest.headers["X-Parse-Master-Key"]
     environment = {**os.environ, "PARSE_REST_API_KEY": rest.client_key}
@@ -476,7 +476,7 @@ def scenario_77_the_copied_command_does_the_same_and_has_no_key(console, rest):
     assert not os.path.exists("/tmp/ran")
 
 
-def scenario_live_connections_and_subscriptions_are_shown_as_they_are(console, rest):
+def scenario_live_page_shows_connections_and_subscriptions(console, rest):
     rest.define("Live", name={"type": "String"})
     open_page(console, "live", "main .state, main table")
     console.value(f"""new Promise((done, fail) => {{
@@ -497,7 +497,7 @@ def scenario_live_connections_and_subscriptions_are_shown_as_they_are(console, r
     console.wait_text("Nobody is connected", "main", 30)
 
 
-def scenario_76_events_of_a_class_are_seen_as_they_come(console, rest):
+def scenario_76_live_page_shows_events_of_a_class(console, rest):
     rest.define("Live", name={"type": "String"}, n={"type": "Number"})
     open_page(console, "live", ".live-events .panel")
     events = lambda: console.value("[...document.querySelectorAll('.events .log-row')].map((e) => e.innerText.replaceAll('\\n', ' ').replace(/^[0-9:.]+ /, ''))")
@@ -622,7 +622,7 @@ def slowest_key(console, key="Tab"):
     return console.value("Math.max(...window.times)")
 
 
-def scenario_76_the_live_page_answers_keys_beside_a_thousand_events_a_second(console, rest):
+def scenario_76_live_page_stays_responsive_during_a_thousand_events_a_second(console, rest):
     rest.define("Live", name={"type": "String"})
     clients = LiveClients(rest, "Live", 210)
     stop = threading.Event()
@@ -657,7 +657,7 @@ def scenario_76_the_live_page_answers_keys_beside_a_thousand_events_a_second(con
         clients.close()
 
 
-def scenario_80_pages_of_what_goes_on_fit_a_phone(console, rest):
+def scenario_80_activity_pages_fit_a_phone(console, rest):
     console.size(375, 700)
     try:
         for path, ready in PAGES:
@@ -673,7 +673,7 @@ FITS = PHONE.replace(".diagram,", ".diagram, .log, .log-line,")
 PAGES = (("logs", ".log-row"), ("cloud", "main table"), ("cloud/functions/hello", "main textarea"), ("cloud/jobs", "main table"), ("cloud/hooks", "main .button"), ("cloud/hosts", "main table"), ("push", ".push-preview"), ("rest", ".request"), ("live", "main .state, main table"))
 
 
-def scenario_80_everything_of_what_goes_on_has_a_name(console, rest):
+def scenario_80_activity_pages_label_every_control(console, rest):
     for path, ready in PAGES:
         open_page(console, path, ready)
         nameless = console.value("""[...document.querySelectorAll('main button, main a, main input, main select, main textarea, main [role=listbox], main table')].filter((e) =>

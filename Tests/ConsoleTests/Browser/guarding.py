@@ -90,7 +90,7 @@ ATTACK = """(async () => {
 })()"""
 
 
-def scenario_11_another_port_reads_and_changes_nothing(console, rest):
+def scenario_11_rejects_requests_from_another_port(console, rest):
     if not console.credentials:
         return
     rest.define("Kept", name={"type": "String"})
@@ -126,7 +126,7 @@ def scenario_11_another_port_reads_and_changes_nothing(console, rest):
     console.open("data")
 
 
-def scenario_01_who_comes_from_elsewhere_reads_what_would_open_it(console, rest):
+def scenario_01_explains_to_remote_browsers_how_to_open_the_console(console, rest):
     call = console.browser.call
     call("Network.setExtraHTTPHeaders", headers={"X-Forwarded-For": "203.0.113.9"})
     try:
@@ -141,7 +141,7 @@ def scenario_01_who_comes_from_elsewhere_reads_what_would_open_it(console, rest)
     console.wait("document.querySelector('.classes a')")
 
 
-def scenario_12_a_frame_of_another_page_stays_empty(console, rest):
+def scenario_12_cannot_be_framed_by_another_page(console, rest):
     with OtherPort(console) as other:
         console.browser.open(other.url)
         for url, is_shown in ((other.url, True), (console.url, False), (console.url + "data/Track", False)):
@@ -157,7 +157,7 @@ def scenario_12_a_frame_of_another_page_stays_empty(console, rest):
     console.open("data")
 
 
-def scenario_06_the_master_key_is_nowhere_in_the_browser_afterwards(console, rest):
+def scenario_06_browser_keeps_no_copy_of_the_master_key(console, rest):
     key = console.credentials.get("masterKey")
     if not key:
         return
@@ -182,7 +182,7 @@ def scenario_06_the_master_key_is_nowhere_in_the_browser_afterwards(console, res
         other.close()
 
 
-def scenario_14_after_an_idle_session_what_was_typed_is_stored(console, rest):
+def scenario_14_saves_a_typed_value_after_an_idle_session_signs_in_again(console, rest):
     if not rest.database or not console.credentials:
         return
     rest.define("Idle", name={"type": "String"})
@@ -212,7 +212,7 @@ WRITES = ("New", "Delete", "Edit ", "Set ", "Change", "Upload", "Import", "Resto
           "Send", "Start", "Remove ", "Save", "Hide fields")
 
 
-def scenario_15_no_page_offers_a_viewer_what_changes_something(console, rest):
+def scenario_15_pages_offer_viewers_no_changes(console, rest):
     if not console.credentials:
         return
     rest.define("Looked", name={"type": "String"}, file={"type": "File"})
@@ -237,7 +237,7 @@ def scenario_15_no_page_offers_a_viewer_what_changes_something(console, rest):
         assert other.faults() == []
 
 
-def scenario_19_the_audit_is_read_and_leads_to_the_objects(console, rest):
+def scenario_19_audit_shows_changes_and_links_to_the_objects(console, rest):
     if not console.credentials:
         return
     # Earlier runs left entries.
@@ -274,7 +274,7 @@ def scenario_19_the_audit_is_read_and_leads_to_the_objects(console, rest):
         assert other.faults() == []
 
 
-def scenario_19_a_million_entries_are_read_on_at_their_edge(console, rest):
+def scenario_19_audit_pages_through_many_entries(console, rest):
     if not console.credentials or not rest.database:
         return
     console.open("data")
@@ -301,7 +301,7 @@ def scenario_19_a_million_entries_are_read_on_at_their_edge(console, rest):
         rest.sql(f"""DELETE FROM "_roost_audit" WHERE "operator" = '{mark}'""")
 
 
-def scenario_19_the_audit_is_read_by_kind_and_time(console, rest):
+def scenario_19_audit_filters_by_kind_and_time(console, rest):
     if not console.credentials or not rest.database:
         return
     console.open("data")
@@ -333,7 +333,7 @@ def scenario_19_the_audit_is_read_by_kind_and_time(console, rest):
         rest.sql(f"""DELETE FROM "_roost_audit" WHERE "operator" = '{mark}'""")
 
 
-def scenario_07_too_many_tries_wait_in_words(console, rest):
+def scenario_07_explains_the_wait_after_too_many_attempts(console, rest):
     """Runs last, because its address is then throttled for five minutes."""
     if not console.credentials:
         return

@@ -14,7 +14,7 @@ PATHS = ("data", "data/{class}", "data/{class}/{id}", "schema", "schema/{class}"
          "users/roles", "users/sessions", "users/installations", "users/user/{user}", "files", "config", "performance", "health", "settings", "logs", "cloud", "cloud/triggers", "cloud/jobs", "cloud/hooks", "cloud/hosts", "push", "rest", "live", "trash", "trash/{class}", "audit", "audit?class={class}")
 
 
-def scenario_65_markup_is_text_on_every_page(console, rest):
+def scenario_65_shows_markup_as_text_on_every_page(console, rest):
     rest.define("Markup", name={"type": "String"}, list={"type": "Array"}, object={"type": "Object"}, file={"type": "File"},
                 pointer={"type": "Pointer", "targetClass": "Markup"}, **{"ACL": {"type": "ACL"}})
     first = None
@@ -69,7 +69,7 @@ def scenario_65_markup_is_text_on_every_page(console, rest):
     console.press("Escape")
 
 
-def scenario_65_markup_in_agents_and_names_of_operators_and_parameters(console, rest):
+def scenario_65_shows_markup_in_user_agents_and_names_as_text(console, rest):
     if not console.credentials:
         return
     console.open("data")
@@ -110,7 +110,7 @@ def scenario_65_markup_in_agents_and_names_of_operators_and_parameters(console, 
     rest.call("PUT", "/config", {"params": {MARKUP[1]: {"__op": "Delete"}, "plain": {"__op": "Delete"}}})
 
 
-def scenario_66_text_that_lies_is_shown_as_it_is(console, rest):
+def scenario_66_escapes_invisible_and_misleading_characters(console, rest):
     rest.define("Lies", name={"type": "String"}, number={"type": "Number"})
     rest.create_many("Lies", [{"name": text, "number": number} for number, text in enumerate(LIES)])
     rest.create("Lies", name="a" + "\u0301" * 100, number=100)
@@ -126,7 +126,7 @@ def scenario_66_text_that_lies_is_shown_as_it_is(console, rest):
     assert console.value("[...document.querySelectorAll('.g-cell .apart')].map((e) => e.innerText).sort()") == ["5 spaces", "empty"]
 
 
-def scenario_66_ten_thousand_marks_and_five_megabytes_hold_the_layout(console, rest):
+def scenario_66_layout_survives_ten_thousand_marks_and_five_megabytes(console, rest):
     rest.define("Heaps", name={"type": "String"}, number={"type": "Number"})
     marks = rest.create("Heaps", name="a" + "\u0301" * 10_000, number=0)
     rest.create("Heaps", name="x" * 5_000_000, number=1)
@@ -142,7 +142,7 @@ def scenario_66_ten_thousand_marks_and_five_megabytes_hold_the_layout(console, r
         assert console.value("[...document.querySelectorAll('main *')].every((e) => e.childElementCount || e.textContent.length < 10000)")
 
 
-def scenario_66_names_that_lie_are_shown_as_they_are_on_every_page(console, rest):
+def scenario_66_escapes_misleading_names_on_every_page(console, rest):
     lie, shown = f"evil\u202e{time.time_ns()}", "evil\\u202e"
     user = rest.call("POST", "/users", {"username": lie, "password": "secret", "email": f"lie{time.time_ns()}@example.org"})["objectId"]
     role = rest.call("POST", "/roles", {"name": f"plain{time.time_ns()}", "ACL": {f"role:{lie}": {"read": True}}, "users": {
@@ -161,7 +161,7 @@ def scenario_66_names_that_lie_are_shown_as_they_are_on_every_page(console, rest
         assert "\u202e" not in console.value("document.title"), path
 
 
-def scenario_66_names_of_all_scripts_stand_in_sentences(console, rest):
+def scenario_66_shows_letters_of_all_scripts_unescaped(console, rest):
     """Harmless letters of all scripts aren't escaped, even inside sentences."""
     rest.define("Scripts", name={"type": "String"})
     name = "Zo\u00eb \u05e9\u05dc\u05d5\u05dd"
@@ -193,7 +193,7 @@ def close_sheet(console):
     console.wait("document.querySelector('dialog') === null")
 
 
-def scenario_67_deep_and_strange_objects_open(console, rest):
+def scenario_67_opens_deep_and_unusual_objects(console, rest):
     deep = {"end": True}
     for number in range(60):
         deep = {"inner": deep, "number": number}
@@ -209,7 +209,7 @@ def scenario_67_deep_and_strange_objects_open(console, rest):
     assert console.value("({}).end === undefined && Object.keys(Object.prototype).length === 0")
 
 
-def scenario_67_what_no_app_can_store_opens_too(console, rest):
+def scenario_67_opens_objects_that_apps_cannot_store(console, rest):
     if not rest.database:
         return
     rest.define("Stranger", name={"type": "String"}, object={"type": "Object"})
@@ -240,7 +240,7 @@ def scenario_67_what_no_app_can_store_opens_too(console, rest):
     assert console.value("({}).polluted === undefined && Object.keys(Object.prototype).length === 0 && Object.keys(Function.prototype).length === 0")
 
 
-def scenario_67_what_only_claims_a_type_is_an_object(console, rest):
+def scenario_67_shows_values_with_false_types_as_objects(console, rest):
     claims = [{"__type": name} for name in ("Array", "String", "Number", "Bytes", "Date", "Polygon", "File", "constructor")]
     claims += [{"__type": "Shortened", "type": "constructor", "bytes": 1}, {"__type": "Pointer", "className": "..", "objectId": ".."},
                {"__type": "Date", "iso": "2024\u202e"}, {"__type": "Object", "className": ["x"]}]
@@ -258,7 +258,7 @@ def scenario_67_what_only_claims_a_type_is_an_object(console, rest):
     console.wait("document.querySelector('.object')")
 
 
-def scenario_67_words_are_no_values_and_dots_no_steps(console, rest):
+def scenario_67_rejects_prototype_names_and_dot_segments(console, rest):
     """Tests pure modules with texts that JavaScript or browsers interpret specially."""
     console.open("data")
     console.wait("document.querySelector('.classes a')")
@@ -277,7 +277,7 @@ def scenario_67_words_are_no_values_and_dots_no_steps(console, rest):
     assert found["said"] == "a\\u202eb\\u0007" and found["own"] == ["__proto__"], found
 
 
-def scenario_68_numbers_and_dates_stay_what_they_are(console, rest):
+def scenario_68_editing_keeps_extreme_numbers_and_dates(console, rest):
     rest.define("Extreme", name={"type": "String"}, number={"type": "Number"}, date={"type": "Date"})
     numbers = [1e21, 12345678901234567, 0.1, 5e-324, -3]
     dates = ["0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"]
@@ -297,7 +297,7 @@ def scenario_68_numbers_and_dates_stay_what_they_are(console, rest):
     assert "1e+21" in console.text("r-grid") and "5e-324" in console.text("r-grid")
 
 
-def scenario_68_the_ends_of_numbers_and_of_the_calendar_stay(console, rest):
+def scenario_68_editing_keeps_the_limits_of_numbers_and_dates(console, rest):
     if not rest.database:
         return
     rest.define("Edges", name={"type": "String"}, number={"type": "Number"}, date={"type": "Date"})
@@ -329,7 +329,7 @@ def scenario_68_the_ends_of_numbers_and_of_the_calendar_stay(console, rest):
 ALIKE = ["saved", "\u2713 saved", "[Undo]", "\u2716 Delete", "(Artist 37)", "\u25cf 5 items", "null", "empty", "Everybody may read and change this", "1 selected", "\u26a0 the object is gone"]
 
 
-def scenario_70_texts_that_look_like_parts_of_the_page_are_texts(console, rest):
+def scenario_70_shows_texts_that_imitate_the_page_as_text(console, rest):
     rest.define("Alike", name={"type": "String"}, number={"type": "Number"}, pointer={"type": "Pointer", "targetClass": "Alike"}, list={"type": "Array"})
     ids = [rest.create("Alike", name=text, number=number, list=[text]) for number, text in enumerate(ALIKE)]
     for number, object_id in enumerate(ids):
@@ -354,7 +354,7 @@ def scenario_70_texts_that_look_like_parts_of_the_page_are_texts(console, rest):
     assert found and set(found) == {"isolate"}, found
 
 
-def scenario_72_errors_with_markup_are_text(console, rest):
+def scenario_72_shows_markup_in_errors_as_text(console, rest):
     rest.define("Faulty", name={"type": "String"})
     console.open_class("Faulty", where={"name": {"$<img src=x onerror=window.ran=1>": 1}})
     console.wait("document.querySelector('.state.failed')")
@@ -362,7 +362,7 @@ def scenario_72_errors_with_markup_are_text(console, rest):
     assert console.text(".state").count("Try again") == 1
 
 
-def scenario_80_everything_has_a_name_and_nothing_is_wider_than_a_phone(console, rest):
+def scenario_80_labels_every_control_and_fits_a_phone(console, rest):
     for path in ("data", "data/Markup", "schema", "schema/Markup", "access/Markup", "access/Markup?as=anonymous", "users", "users/roles", "users/sessions", "files", "config", "trash"):
         for width, height, dark in ((1440, 900, False), (768, 900, True), (375, 667, False)):
             console.size(width, height, dark)

@@ -6,7 +6,7 @@ import time
 from signing_in import fill_new_operator
 
 
-def scenario_80_an_invitation_is_mailed_and_a_failure_is_shown(console, rest):
+def scenario_80_mails_an_invitation_and_reports_an_invalid_address(console, rest):
     console.open("data")
     if not console.value(f"""fetch({json.dumps(console.url + 'api/session')}, {{ headers: {{ 'X-Roost-Console': localStorage.getItem('roost.token') }} }})
             .then((answer) => answer.json()).then(({{ features }}) => features.mails)"""):
@@ -28,7 +28,7 @@ def scenario_80_an_invitation_is_mailed_and_a_failure_is_shown(console, rest):
     console.press("Escape")
 
 
-def scenario_79_a_mail_text_is_previewed_changed_and_taken_back(console, rest):
+def scenario_79_previews_changes_and_resets_a_mail_text(console, rest):
     console.open("settings")
     console.wait("document.querySelector('main table')")
     if not console.value("document.querySelector('[aria-label=\"Change passwordResetEmail\"]') !== null"):

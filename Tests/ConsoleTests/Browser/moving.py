@@ -83,7 +83,7 @@ def export(console, class_name, form="csv", exact=False, **query):
     return files[0].read_bytes()
 
 
-def scenario_60_a_table_of_many_rows_comes_in_and_three_bad_ones_are_told(console, rest):
+def scenario_60_imports_a_large_table_and_reports_invalid_rows(console, rest):
     rest.define("Prices", name={"type": "String"})
     n = max(rest.rows, 3000)
     lines = ["name,Preis,ok,since,Leer"] + [f"row {number},{number / 4},true,2024-01-{number % 28 + 1:02d}," for number in range(n)]
@@ -116,7 +116,7 @@ def scenario_60_a_table_of_many_rows_comes_in_and_three_bad_ones_are_told(consol
     console.wait_text(f"{n - 3:,} objects", ".content header")
 
 
-def scenario_61_what_an_import_stored_is_told_when_its_tab_is_gone(console, rest):
+def scenario_61_reports_an_import_that_ended_with_its_tab(console, rest):
     rest.define("Left", n={"type": "Number"})
     open_import(console, "Left")
     give(console, "left.csv", "n\n" + "\n".join(str(number) for number in range(300_000)))
@@ -133,7 +133,7 @@ def scenario_61_what_an_import_stored_is_told_when_its_tab_is_gone(console, rest
     assert 0 < stored < 300_000, stored
 
 
-def scenario_61_an_import_is_stopped_and_what_is_stored_stays(console, rest):
+def scenario_61_stopping_an_import_keeps_stored_rows(console, rest):
     rest.define("Halt", n={"type": "Number"})
     open_import(console, "Halt")
     give(console, "halt.csv", "n\n" + "\n".join(str(number) for number in range(300_000)))
@@ -160,7 +160,7 @@ TABLES = {
 LARGE = r"""new TextEncoder().encode('a,b\n' + 'x'.repeat(1000000) + ',"' + 'y\n'.repeat(400000) + '"\n')"""
 
 
-def scenario_62_tables_of_all_kinds_are_read_as_python_reads_them(console, rest):
+def scenario_62_parses_csv_files_like_python(console, rest):
     console.open("data")
     for name, (text, encoding, delimiter) in TABLES.items():
         data = list(text.encode(encoding))
@@ -179,7 +179,7 @@ def scenario_62_tables_of_all_kinds_are_read_as_python_reads_them(console, rest)
         assert found == [delimiter, expected], (name, str(found)[:300], str(expected)[:300])
 
 
-def scenario_62_what_an_export_wrote_an_import_reads_again(console, rest):
+def scenario_62_imports_restore_exported_objects_exactly(console, rest):
     fields = dict(text={"type": "String"}, n={"type": "Number"}, yes={"type": "Boolean"}, at={"type": "Date"}, place={"type": "GeoPoint"},
                   list={"type": "Array"}, object={"type": "Object"}, bytes={"type": "Bytes"}, file={"type": "File"},
                   pointer={"type": "Pointer", "targetClass": "_User"})
@@ -203,7 +203,7 @@ def scenario_62_what_an_export_wrote_an_import_reads_again(console, rest):
         assert rest.find("Round", order="objectId") == before, (form, rest.find("Round", order="objectId"), before)
 
 
-def scenario_62_numbers_of_all_digits_come_in_again(console, rest):
+def scenario_62_imports_restore_numbers_exactly(console, rest):
     rest.define("Digits", n={"type": "Number"})
     by_chance = random.Random(62)
     numbers = [0.1, 12.34, 123456.789, 4.35 * 100, 0.1 + 0.2, 1e21, 5e-324, 1.7976931348623157e308, 2 ** 53, -2 / 3]
@@ -231,7 +231,7 @@ def scenario_62_numbers_of_all_digits_come_in_again(console, rest):
     console.press("Escape")
 
 
-def scenario_63_a_large_export_is_whole_and_can_be_stopped(console, rest):
+def scenario_63_large_export_is_complete_and_can_be_stopped(console, rest):
     rest.define("Big", n={"type": "Number"}, text={"type": "String"})
     n = 1_000_000
     rest.sql(f"""INSERT INTO "Big" ("objectId", "createdAt", "updatedAt", n, text)
@@ -252,7 +252,7 @@ def scenario_63_a_large_export_is_whole_and_can_be_stopped(console, rest):
     console.click_text("Close", "dialog")
 
 
-def scenario_63_an_export_of_which_nobody_knows_any_more_says_so(console, rest):
+def scenario_63_reports_an_export_that_no_longer_exists(console, rest):
     rest.define("Forgotten", n={"type": "Number"})
     rest.create("Forgotten", n=1)
     console.browser.call("Browser.setDownloadBehavior", behavior="deny")
@@ -269,7 +269,7 @@ def scenario_63_an_export_of_which_nobody_knows_any_more_says_so(console, rest):
     console.wait("document.querySelector('dialog') === null")
 
 
-def scenario_64_no_cell_of_a_table_begins_a_formula(console, rest):
+def scenario_64_escapes_formulas_in_csv_exports(console, rest):
     rest.define("Formula", text={"type": "String"}, n={"type": "Number"})
     texts = ['=HYPERLINK("http://evil.example","x")', "@SUM(A1)", "-2+3", "\t=1", "+1", "fine"]
     for number, text in enumerate(texts):
@@ -285,7 +285,7 @@ def scenario_64_no_cell_of_a_table_begins_a_formula(console, rest):
     assert len(read(filtered)) == 3, filtered
 
 
-def scenario_73_hostile_files_are_refused_in_words(console, rest):
+def scenario_73_rejects_hostile_import_files_with_a_reason(console, rest):
     rest.define("Guest", name={"type": "String"})
     def refused(name, content, words):
         open_import(console, "Guest")
@@ -331,7 +331,7 @@ def shown_names(console):
     return console.value("[...document.querySelectorAll('r-grid')[0].rows.loaded()].map((row) => row.values.get('name'))")
 
 
-def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
+def scenario_54_view_as_a_user_shows_their_rows_and_is_read_only(console, rest):
     everybody = {key: {"*": True} for key in ("find", "get", "count", "create", "update", "delete", "addField")}
     rest.define("Eyes", name={"type": "String"}, secret={"type": "String"}, n={"type": "Number"})
     rest.call("PUT", "/schemas/Eyes", {"className": "Eyes", "classLevelPermissions": {**everybody, "protectedFields": {"*": ["secret"]}}})
@@ -399,7 +399,7 @@ def scenario_54_rows_are_those_of_another_and_nothing_is_changed(console, rest):
         assert console.value("document.querySelector('.viewing, .may .line, .banner.bad:not([hidden])') === null"), path
 
 
-def scenario_31_a_shared_view_of_any_content_breaks_nothing(console, rest):
+def scenario_31_tolerates_invalid_shared_views(console, rest):
     rest.define("Odd", name={"type": "String"})
     rest.create("Odd", name="there")
     console.open("data")
@@ -415,7 +415,7 @@ def scenario_31_a_shared_view_of_any_content_breaks_nothing(console, rest):
         console.wait_text("there", "r-grid")
 
 
-def scenario_47_the_choice_of_a_file_is_one_stop(console, rest):
+def scenario_47_file_chooser_is_a_single_tab_stop(console, rest):
     rest.define("Stop", name={"type": "String"}, file={"type": "File"})
     rest.create("Stop", name="one")
     open_import(console, "Stop")
@@ -431,7 +431,7 @@ def scenario_47_the_choice_of_a_file_is_one_stop(console, rest):
     console.press("Escape")
 
 
-def scenario_13_the_name_is_that_of_who_signed_in_last(console, rest):
+def scenario_13_switches_to_the_operator_who_signed_in_last(console, rest):
     if not console.credentials:
         return
     console.open("data")
@@ -458,7 +458,7 @@ def scenario_13_the_name_is_that_of_who_signed_in_last(console, rest):
         other.close()
 
 
-def scenario_57_indexes_tell_what_they_take_and_who_reads_them(console, rest):
+def scenario_57_lists_indexes_with_uniqueness_usage_and_origin(console, rest):
     rest.define("Indexed", name={"type": "String"}, plays={"type": "Number"})
     rest.create_many("Indexed", [{"name": f"row {number}", "plays": number} for number in range(200)])
     open_page(console, "schema/Indexed", "main table")
@@ -511,7 +511,7 @@ def open_file(console, name):
     console.settle()
 
 
-def scenario_47_files_are_listed_shown_and_deleted(console, rest):
+def scenario_47_lists_previews_and_deletes_files(console, rest):
     mark = f"m{time.time_ns()}"
     files = [upload(rest, f"{mark}-{number}.txt", "words " * number, "text/plain") for number in range(1, 4)]
     picture = upload(rest, f"{mark}-p.png", PIXEL, "image/png")
@@ -553,7 +553,7 @@ def scenario_47_files_are_listed_shown_and_deleted(console, rest):
     console.wait("document.querySelector('dialog') === null && blobs === 0")
 
 
-def scenario_69_previews_of_uploaded_files_run_nothing(console, rest):
+def scenario_69_previews_run_no_code_of_uploaded_files(console, rest):
     mark = f"h{time.time_ns()}"
     script = "<script>window.ran=1;parent.ran=1</script>"
     contents = {
@@ -575,7 +575,7 @@ def scenario_69_previews_of_uploaded_files_run_nothing(console, rest):
     console.wait("document.querySelector('main .state, main table')")
 
 
-def scenario_69_an_uploaded_script_is_none_of_the_page(console, rest):
+def scenario_69_page_cannot_run_an_uploaded_script(console, rest):
     mark = f"s{time.time_ns()}"
     kinds = {"run.js": ("window.ran = 1; export const ran = 1;", "text/javascript"), "page.html": ("<script>parent.ran = 1</script>", "text/html"),
              "draw.svg": ("<svg xmlns='http://www.w3.org/2000/svg' onload='parent.ran = 1'/>", "image/svg+xml")}

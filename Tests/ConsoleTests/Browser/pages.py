@@ -56,7 +56,7 @@ def permissions(rest, class_name):
     return rest.call("GET", f"/schemas/{class_name}")["classLevelPermissions"]
 
 
-def scenario_57_class_field_pointer_and_index_by_the_keyboard_alone(console, rest):
+def scenario_57_creates_class_fields_and_indexes_with_the_keyboard(console, rest):
     rest.call("DELETE", "/purge/Keyed")
     rest.call("DELETE", "/schemas/Keyed")
     open_page(console, "schema", "main .primary")
@@ -104,7 +104,7 @@ def scenario_57_class_field_pointer_and_index_by_the_keyboard_alone(console, res
     assert rest.call("POST", "/classes/Keyed", {"author": author})["code"] == 137
 
 
-def scenario_57_a_class_is_made_in_one_panel_and_only_its_owner_changes_objects(console, rest):
+def scenario_57_creates_a_class_with_fields_and_permissions_in_one_request(console, rest):
     """Fields and permissions are sent in one request, and apps get the displayed permissions."""
     for name in ("Owned", "Kept", "Shown", "Run"):
         rest.call("DELETE", f"/purge/{name}")
@@ -172,7 +172,7 @@ def scenario_57_a_class_is_made_in_one_panel_and_only_its_owner_changes_objects(
     assert "objectId" in app("POST", "/classes/Run", {"title": "one"}, "first") and "error" in app("POST", "/classes/Run", {"title": "one"}, "second")
 
 
-def scenario_58_what_goes_is_told_before_it_goes(console, rest):
+def scenario_58_shows_what_a_deletion_removes_before_it_happens(console, rest):
     rest.define("Going", name={"type": "String"}, plays={"type": "Number"})
     rest.create_many("Going", [{"name": str(number), **({"plays": number} if number < 7 else {})} for number in range(12)])
     open_page(console, "schema/Going", "main table")
@@ -198,7 +198,7 @@ def scenario_58_what_goes_is_told_before_it_goes(console, rest):
     assert "error" in rest.call("GET", "/schemas/Going")
 
 
-def scenario_58_required_and_default_change_and_the_rest_stays(console, rest):
+def scenario_58_changes_required_and_default_and_keeps_other_fields(console, rest):
     rest.define("Options", name={"type": "String"}, target={"type": "Pointer", "targetClass": "_User"})
     open_page(console, "schema/Options", "main table")
     menu(console, "Actions of name", "Required, default \u2026")
@@ -213,7 +213,7 @@ def scenario_58_required_and_default_change_and_the_rest_stays(console, rest):
     assert fields["target"] == {"type": "Pointer", "targetClass": "_User"}, fields
 
 
-def scenario_59_in_the_drawing_no_box_covers_another(console, rest):
+def scenario_59_diagram_boxes_and_lines_do_not_overlap(console, rest):
     names = [f"Box{number:02d}" for number in range(40)]
     for number, name in enumerate(names):
         rest.define(name, text={"type": "String"}, **{f"to{other}": {"type": "Pointer", "targetClass": names[other]} for other in (number // 2, number // 3) if other != number},
@@ -271,7 +271,7 @@ def guarded(rest):
     assert "error" not in answer, answer
 
 
-def scenario_51_every_permission_is_a_sentence(console, rest):
+def scenario_51_shows_every_permission_as_a_sentence(console, rest):
     guarded(rest)
     open_page(console, "access/Guarded", ".operation")
     said = console.text("main")
@@ -283,7 +283,7 @@ def scenario_51_every_permission_is_a_sentence(console, rest):
         assert sentence in said, (sentence, said)
 
 
-def scenario_52_an_unchanged_dialog_sends_nothing_and_what_is_not_known_stays(console, rest):
+def scenario_52_sends_nothing_from_an_unchanged_dialog_and_keeps_other_permissions(console, rest):
     guarded(rest)
     before = permissions(rest, "Guarded")
     open_page(console, "access/Guarded", ".operation")
@@ -308,7 +308,7 @@ def scenario_52_an_unchanged_dialog_sends_nothing_and_what_is_not_known_stays(co
     assert permissions(rest, "Guarded") == before
 
 
-def scenario_53_a_key_of_permissions_that_is_not_known_stays(console, rest):
+def scenario_53_keeps_unknown_permission_keys(console, rest):
     guarded(rest)
     rest.sql("""UPDATE "_SCHEMA" SET "schema" = jsonb_set("schema"::jsonb, '{classLevelPermissions,future}', '{"mode": "strict"}')
         WHERE "className" = 'Guarded'; SELECT pg_notify('schema.change', '{}')""")
@@ -328,7 +328,7 @@ def scenario_53_a_key_of_permissions_that_is_not_known_stays(console, rest):
     assert permissions(rest, "Guarded")["future"] == {"mode": "strict"}
 
 
-def scenario_56_closing_tells_first_whom_it_shuts_out(console, rest):
+def scenario_56_shows_who_loses_access_before_saving(console, rest):
     guarded(rest)
     open_page(console, "access/Guarded", ".operation")
     console.click("[aria-label='Edit permission: Find']")
@@ -349,7 +349,7 @@ def scenario_56_closing_tells_first_whom_it_shuts_out(console, rest):
     until(lambda: permissions(rest, "Guarded")["protectedFields"]["*"] == ["secret", "name"], "nothing is hidden")
 
 
-def scenario_51_fields_are_hidden_from_groups(console, rest):
+def scenario_51_hides_fields_from_groups(console, rest):
     guarded(rest)
     role = f"Hiders{time.time_ns()}"
     rest.call("POST", "/roles", {"name": role, "ACL": {"*": {"read": True}}})
@@ -388,7 +388,7 @@ def scenario_51_fields_are_hidden_from_groups(console, rest):
     until(lambda: permissions(rest, "Guarded")["ACL"] == {"*": {"read": True}}, permissions(rest, "Guarded"))
 
 
-def scenario_56_what_another_has_stored_meanwhile_stays(console, rest):
+def scenario_56_keeps_concurrent_changes_of_permissions_and_config(console, rest):
     guarded(rest)
     rest.call("PUT", "/config", {"params": {"contended": 1}})
     open_page(console, "access/Guarded", ".operation")
@@ -428,7 +428,7 @@ def log_in(rest, name, password):
     return app.call("GET", "/login", username=name, password=password)
 
 
-def scenario_55_may_they_and_why(console, rest):
+def scenario_55_checks_access_and_explains_it(console, rest):
     guarded(rest)
     user = make_user(rest, "asked")["objectId"]
     own = rest.create("Guarded", name="own", owner={"__type": "Pointer", "className": "_User", "objectId": user})
@@ -458,7 +458,7 @@ def may_lines(console, class_name, user=None, object_id=""):
     return {line.split(" ")[1]: line for line in lines}
 
 
-def scenario_55_what_pointers_limit_is_said_of_objects(console, rest):
+def scenario_55_explains_access_limited_by_pointer_fields(console, rest):
     rest.define("Party", host={"type": "Pointer", "targetClass": "_User"})
     rest.call("PUT", "/schemas/Party", {"className": "Party", "classLevelPermissions": {
         "find": {"pointerFields": ["host"]}, "get": {"*": True}, "count": {}, "update": {"role:Editors": True, "pointerFields": ["host"]}}})
@@ -477,7 +477,7 @@ def scenario_55_what_pointers_limit_is_said_of_objects(console, rest):
     assert lines["Get"] == "no Get its ACL lets only role Editors", lines
 
 
-def scenario_56_what_stays_open_beside_a_closed_find_is_said(console, rest):
+def scenario_56_warns_about_operations_left_open_when_find_is_restricted(console, rest):
     rest.define("Ajar", host={"type": "Pointer", "targetClass": "_User"})
     open_page(console, "access/Ajar", ".operation")
     console.click("[aria-label='Edit permission: Find']")
@@ -495,7 +495,7 @@ def scenario_56_what_stays_open_beside_a_closed_find_is_said(console, rest):
     assert stored["find"] == stored["get"] == stored["count"] == {"pointerFields": ["host"]} and stored["update"] == {"*": True}, stored
 
 
-def scenario_48_users_are_found_and_helped(console, rest):
+def scenario_48_finds_users_and_manages_their_sessions_password_and_lock(console, rest):
     made = make_user(rest, "helped")
     user = made["objectId"]
     name = made["username"]
@@ -544,7 +544,7 @@ def scenario_48_users_are_found_and_helped(console, rest):
     console.wait_text("leads back to Outer", "main")
 
 
-def scenario_48_a_user_and_a_role_are_made_on_their_pages(console, rest):
+def scenario_48_creates_users_and_roles(console, rest):
     name = f"made{time.time_ns()}"
     field = lambda label: f"[...document.querySelectorAll('dialog .field-row')].find((e) => e.innerText.startsWith('{label}')).querySelector('input')"
     for path, words, label in (("users", "New user", "username"), ("users/roles", "New role", "name")):
@@ -569,7 +569,7 @@ def scenario_48_a_user_and_a_role_are_made_on_their_pages(console, rest):
     assert rest.find("_Role", {"name": name})[0]["ACL"] == {"*": {"read": True}}
 
 
-def scenario_48_sessions_and_installations_are_listed(console, rest):
+def scenario_48_lists_sessions_and_installations_without_tokens(console, rest):
     make_user(rest, "listed")
     rest.call("POST", "/installations", {"deviceType": "ios", "installationId": f"i{time.time_ns()}", "deviceToken": "ab" * 16, "channels": ["news"]})
     open_page(console, "users/sessions", "main table")
@@ -580,7 +580,7 @@ def scenario_48_sessions_and_installations_are_listed(console, rest):
     open_page(console, "users/roles", "main .tabs")
 
 
-def scenario_48_parameters_are_made_changed_and_taken_back(console, rest):
+def scenario_48_creates_changes_and_restores_config_parameters(console, rest):
     name = f"limit{time.time_ns()}"
     config = lambda: rest.call("GET", "/config")
     open_page(console, "config", "main .primary")
@@ -630,7 +630,7 @@ def scenario_48_parameters_are_made_changed_and_taken_back(console, rest):
         assert config()["params"][name] == value, config()["params"][name]
 
 
-def scenario_80_pages_are_reached_by_keys(console, rest):
+def scenario_80_keyboard_shortcuts_open_every_page(console, rest):
     open_page(console, "data", ".classes")
     for key, page in (("b", "start"), ("s", "schema"), ("w", "access"), ("u", "users"), ("f", "files"), ("c", "config"), ("l", "logs"), ("k", "cloud"), ("n", "push"), ("a", "rest"), ("v", "live"), ("p", "performance"), ("h", "health"), ("o", "settings"), ("t", "trash"), ("e", "audit"), ("d", "data")):
         console.press("g", key)
@@ -647,7 +647,7 @@ def scenario_80_pages_are_reached_by_keys(console, rest):
         console.value("document.activeElement.blur()")
 
 
-def scenario_80_pages_on_a_phone_dark_and_named(console, rest):
+def scenario_80_pages_fit_a_phone_in_dark_mode_with_labels(console, rest):
     guarded(rest)
     user = make_user(rest, "phone")["objectId"]
     try:

@@ -100,7 +100,7 @@ def page_faults(console, path):
     return found
 
 
-def scenario_80_every_page_has_contrast_an_order_and_room_at_twice_the_size(console, rest):
+def scenario_80_pages_have_contrast_focus_order_and_fit_at_200_percent(console, rest):
     guarded(rest)
     user = make_user(rest, "visible")["objectId"]
     object_id = rest.create("Guarded", name="one", owner={"__type": "Pointer", "className": "_User", "objectId": user})
@@ -111,7 +111,7 @@ def scenario_80_every_page_has_contrast_an_order_and_room_at_twice_the_size(cons
         console.size(1440, 900)
 
 
-def scenario_80_axe_finds_nothing_on_any_page(console, rest):
+def scenario_80_axe_finds_no_violations_on_any_page(console, rest):
     # Installed by scripts/test_libraries.sh.
     axe = (pathlib.Path(__file__).parents[3] / ".build/python/axe_playwright_python/axe.min.js").read_text()
     run = """axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html.slice(0, 160)]))"""
@@ -135,7 +135,7 @@ def scenario_80_axe_finds_nothing_on_any_page(console, rest):
         console.size(1440, 900)
 
 
-def scenario_80_pages_stand_in_three_groups_with_an_icon_of_their_own(console, rest):
+def scenario_80_navigation_has_three_groups_with_distinct_icons(console, rest):
     console.open("users")
     groups = console.value("""Object.fromEntries([...document.querySelectorAll('.rail [role=group]')].map((group) =>
         [group.getAttribute('aria-label'), [...group.querySelectorAll('a')].map((link) => link.textContent)]))""")
@@ -166,7 +166,7 @@ def scenario_80_pages_stand_in_three_groups_with_an_icon_of_their_own(console, r
         console.size(1440, 900)
 
 
-def scenario_80_headings_and_labels_are_whole_at_every_width(console, rest):
+def scenario_80_headings_and_labels_are_not_truncated_at_any_width(console, rest):
     guarded(rest)
     user = make_user(rest, "a name that is long enough for two lines of a phone")["objectId"]
     cut = """[...document.querySelectorAll('main h1, main td[data-label], main .who')].filter((e) => e.checkVisibility()
@@ -192,7 +192,7 @@ def scenario_80_headings_and_labels_are_whole_at_every_width(console, rest):
         console.size(1440, 900)
 
 
-def scenario_80_what_opens_over_a_page_has_contrast(console, rest):
+def scenario_80_dialogs_and_editors_have_contrast(console, rest):
     guarded(rest)
     rest.create("Guarded", name="one")
     console.open_class("Guarded")
@@ -218,7 +218,7 @@ def scenario_80_what_opens_over_a_page_has_contrast(console, rest):
         console.size(1440, 900)
 
 
-def scenario_80_nothing_moves_for_who_does_not_want_that(console, rest):
+def scenario_80_respects_reduced_motion(console, rest):
     moving = """document.getAnimations().filter((one) => one.playState === 'running' && Number(one.effect.getTiming().duration) > 1)
         .map((one) => one.animationName ?? one.transitionProperty)"""
     try:
@@ -238,7 +238,7 @@ def scenario_80_nothing_moves_for_who_does_not_want_that(console, rest):
         console.size(1440, 900)
 
 
-def scenario_80_the_appearance_is_chosen_and_stays(console, rest):
+def scenario_80_remembers_the_chosen_theme(console, rest):
     console.open("data")
     ground = "getComputedStyle(document.body).backgroundColor"
     before = console.value(ground)

@@ -11,7 +11,7 @@ import urllib.request
 from harness import Console
 
 
-def scenario_02_rows_of_a_class_come_after_few_requests(console, rest):
+def scenario_02_shows_rows_after_few_requests(console, rest):
     rest.define("First", name={"type": "String"})
     rest.create("First", name="hello")
     console.open_class("First")
@@ -50,7 +50,7 @@ def browser_of_new(console, role):
         other.close()
 
 
-def scenario_03_a_ticket_signs_in_once(console, rest):
+def scenario_03_ticket_signs_in_only_once(console, rest):
     if not rest.ticket:
         return
     for is_first in (True, False):
@@ -78,7 +78,7 @@ def scenario_03_a_ticket_signs_in_once(console, rest):
             other.close()
 
 
-def scenario_05_a_code_is_asked_for_and_taken_once(console, rest):
+def scenario_05_asks_for_a_second_factor_and_accepts_a_code_once(console, rest):
     if not console.credentials:
         return
     with browser_of_new(console, "developer") as (name, other):
@@ -113,7 +113,7 @@ def scenario_05_a_code_is_asked_for_and_taken_once(console, rest):
             assert other.value("document.querySelector('.signin') === null") == is_right
 
 
-def scenario_18_who_it_is_is_asked_again_before_a_class_goes(console, rest):
+def scenario_18_asks_for_confirmation_before_dropping_a_class(console, rest):
     if not rest.database or not console.credentials:
         return
     with browser_of_new(console, "owner") as (name, other):
@@ -140,7 +140,7 @@ def scenario_18_who_it_is_is_asked_again_before_a_class_goes(console, rest):
         assert "error" in rest.call("GET", "/schemas/Dropped")
 
 
-def scenario_18_sessions_are_listed_and_ended(console, rest):
+def scenario_18_lists_and_ends_sessions(console, rest):
     if not console.credentials:
         return
     console.open("data")
@@ -161,14 +161,14 @@ def scenario_18_sessions_are_listed_and_ended(console, rest):
         second.close()
 
 
-def scenario_12_no_frame_shows_it(console, rest):
+def scenario_12_sends_headers_that_forbid_framing(console, rest):
     with urllib.request.urlopen(console.url) as answer:
         assert answer.headers["X-Frame-Options"] == "DENY"
         assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
         assert "trusted-types 'none'" in answer.headers["Content-Security-Policy"]
 
 
-def scenario_13_after_the_session_ended_what_was_typed_is_stored(console, rest):
+def scenario_13_saves_a_typed_value_after_signing_in_again(console, rest):
     if not console.credentials:
         return
     rest.define("Typed", name={"type": "String"})
@@ -181,7 +181,7 @@ def scenario_13_after_the_session_ended_what_was_typed_is_stored(console, rest):
     assert rest.get("Typed", object_id)["name"] == "after"
 
 
-def scenario_13_signing_out_leads_to_the_form(console, rest):
+def scenario_13_signing_out_shows_the_sign_in_form(console, rest):
     if not console.credentials:
         return
     console.open("data")
@@ -197,7 +197,7 @@ def scenario_13_signing_out_leads_to_the_form(console, rest):
     console.open("data")
 
 
-def scenario_04_a_name_and_a_password_sign_in_and_wrong_ones_say_one_thing(console, rest):
+def scenario_04_reports_wrong_names_and_passwords_with_the_same_message(console, rest):
     if not console.credentials:
         return
     with browser_of_new(console, "editor") as (name, other):
@@ -224,7 +224,7 @@ def fill_new_operator(console, name):
     console.browser.fill("dialog:last-of-type input[type=password]", "a long password")
 
 
-def scenario_80_an_owner_makes_changes_and_deletes_operators(console, rest):
+def scenario_80_owner_creates_changes_and_deletes_operators(console, rest):
     if not console.credentials:
         return
     console.open("data")
@@ -264,7 +264,7 @@ def scenario_80_an_owner_makes_changes_and_deletes_operators(console, rest):
     console.wait(f"document.querySelectorAll('dialog').length === 1 && !document.querySelector('dialog').innerText.includes('{name}')")
 
 
-def scenario_15_a_viewer_is_offered_nothing_that_writes(console, rest):
+def scenario_15_viewer_cannot_edit_rows_objects_or_settings(console, rest):
     if not console.credentials:
         return
     rest.define("Viewed", name={"type": "String"})
