@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("Health reports a file store that never answered, and a full disk in PostgreSQL's words")
+    @Test("Health reports an unresponsive file store, and a full disk with PostgreSQL's message")
     func failing() async throws {
         let port = try await FreePort.find()
         let options: JSONObject = [

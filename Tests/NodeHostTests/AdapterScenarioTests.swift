@@ -113,7 +113,7 @@ struct AdapterScenarioTests {
         }
     }
 
-    @Test("Log-in with a password needs an additional or a solo provider, and fails if its adapter rejects")
+    @Test("Password log-ins accept an additional or solo provider, and fail without one or if it rejects")
     func solo() async throws {
         try await Self.serve { server in
             let login: JSONObject = ["username": "kim", "password": "secret"]

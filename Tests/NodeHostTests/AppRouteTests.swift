@@ -315,7 +315,7 @@ struct AppRouteTests {
         }
     }
 
-    @Test("Releases the slot after a complete response, and disconnects clients that trickle the rest of the body")
+    @Test("Releases the slot after a complete response, and disconnects clients that trickle the remaining body")
     func trickles() async throws {
         try await IndexApp.serve(Self.files) { _, client, _ in
             // More connections than a network may keep open.

@@ -187,7 +187,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("Serves the HTTP server found while reading, even if servers on equal ports start in another order")
+    @Test("Serves the HTTP server found while reading index.js, even if equal ports open in another order")
     func otherOrder() async throws {
         let code = """
             const express = require('express');
@@ -309,7 +309,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("Reading an app starts no programs after its server is created, and warns about connections")
+    @Test("Starts no programs while reading index.js, and warns about programs and connections")
     func sideEffects() async throws {
         let code = """
             const fs = require('fs');
@@ -337,7 +337,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("Reading an app sends no datagrams after its server is created")
+    @Test("Sends no datagrams while reading index.js, warns about them and reads the rest")
     func datagrams() async throws {
         let code = """
             const { createSocket } = require('dgram');
@@ -360,7 +360,7 @@ struct IndexFileTests {
         }
     }
 
-    @Test("Reading an app stops threads once its server is created, and limits its memory")
+    @Test("Limits memory while reading index.js, and stops threads once the server is created")
     func threads() async throws {
         let code = """
             const { Worker } = require('worker_threads');

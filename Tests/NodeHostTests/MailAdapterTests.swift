@@ -24,7 +24,7 @@ struct NodeMailAdapterTests {
         }
     }
 
-    @Test("sendMail gets the mail; sendPasswordResetEmail gets the link, app name and user without secrets")
+    @Test("sendMail gets the mail, and sendPasswordResetEmail the link, app name and user without secrets")
     func mails() async throws {
         let module = """
             module.exports = options => ({

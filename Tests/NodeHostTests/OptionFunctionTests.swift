@@ -228,7 +228,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("Calls masterKey and publicServerURL functions once at start, with network access, and keeps the values")
+    @Test("Calls the functions masterKey and publicServerURL once at start, with network access")
     func onceAtStart() async throws {
         let code = """
             const http = require('http');

@@ -29,7 +29,7 @@ struct SignInAdapterTests {
         try await server.send("POST", "/users", .object(more.merging(["authData": ["my": data]]) { $1 }))
     }
 
-    @Test("Loads an adapter module from the configuration without cloud code")
+    @Test("Signs users up and in with an adapter module of the configuration, without cloud code")
     func legacy() async throws {
         let module = """
             module.exports = {
@@ -215,7 +215,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("Passes large users to an adapter completely")
+    @Test("Passes large user records to an adapter completely")
     func largeUser() async throws {
         try await Self.serve(Self.describing) { server in
             let bio = String(repeating: "b", count: 200_000)

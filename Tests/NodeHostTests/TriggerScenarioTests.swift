@@ -175,7 +175,7 @@ struct TriggerScenarioTests {
         }
     }
 
-    @Test("Delete triggers reject and observe deletions; find triggers limit, replace and change results")
+    @Test("Delete triggers reject deletions or run after them; find triggers limit, replace and change results")
     func deletionsAndFinds() async throws {
         try await CloudApp.serve(try CloudApp.files("scenarios")) { server, _ in
             let kept = try await server.create("Kept", [:])

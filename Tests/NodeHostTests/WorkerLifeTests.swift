@@ -309,7 +309,7 @@ struct WorkerLifeTests {
     }
 
     @Test(
-        "Replaces a process that crashes during a reload once, whichever new process is ready first",
+        "Replaces a process that crashes during a reload only once, whichever new process is ready first",
         arguments: [(1, [2, 3]), (1, [3, 2]), (2, [4, 3, 5])])
     func deathWhileReloading(workers: Int, order: [Int]) async throws {
         // The test controls when the processes of the reload and the replacement of the crashed one are ready.

@@ -44,7 +44,7 @@ struct RequestPartsTests {
         #expect(transferTimeout.heldBytes == 0)
     }
 
-    @Test("Rests while waiting for a request, but not for a body, and wakes for the next part")
+    @Test("A connection rests while it waits for a request, but not for a body, and wakes for the next part")
     func rest() async throws {
         let parts = RequestParts()
         let waiting = Task { try await parts.next(mayRest: true) }

@@ -109,7 +109,7 @@ struct SecurityConnectionTests {
         }
     }
 
-    @Test("Leaves pipelined requests with the client while one is being answered")
+    @Test("Doesn't read further pipelined requests while one is being answered")
     func pipelined() async throws {
         let requests = String(repeating: "GET /parse/stuck HTTP/1.1\r\n\(Self.keys)\r\n", count: 500)
         let limits = Self.limits { $0.transferMemory = 1024 * 1024 }

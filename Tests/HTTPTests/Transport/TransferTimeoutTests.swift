@@ -15,7 +15,7 @@ struct TransferTimeoutTests {
         return TransferTimeout(limits: limits)
     }
 
-    @Test("Rejects transfers when memory is full, except a single one")
+    @Test("Rejects transfers when memory is full, but always admits a single one")
     func full() {
         let transferTimeout = Self.makeGuard(memory: 100, grace: .seconds(60))
         let first = transferTimeout.begin(.answer, on: EmbeddedChannel())
@@ -170,7 +170,7 @@ struct TransferTimeoutTests {
         #expect(waiting.refused == [1, 2])
     }
 
-    @Test("Closes slow bodies for queued ones, except those that wait for the server")
+    @Test("Drops slow bodies to free memory for queued ones, except those that wait for the server")
     func slowBodies() async throws {
         let transferTimeout = Self.makeGuard(memory: 400, grace: .zero)
         let waiting = Waiting(transferTimeout)
@@ -209,7 +209,7 @@ struct TransferTimeoutTests {
         watch.cancel()
     }
 
-    @Test("Closes stalled bodies on shutdown, except those that wait for the server")
+    @Test("Drops stalled bodies on shutdown, except those that wait for the server")
     func ending() async throws {
         let transferTimeout = Self.makeGuard(memory: 1000, grace: .milliseconds(100))
         func begin(_ channel: EmbeddedChannel) -> TransferTimeout.Ticket {
@@ -230,7 +230,7 @@ struct TransferTimeoutTests {
         watch.cancel()
     }
 
-    @Test("Closes a body that stalls after its request was answered")
+    @Test("Times out the rest of a body that stalls after its request was answered")
     func hurried() async throws {
         let transferTimeout = Self.makeGuard(memory: 1000, grace: .milliseconds(100))
         let channels = [EmbeddedChannel(), EmbeddedChannel()]

@@ -19,7 +19,7 @@ struct TransportBodyTests {
         }
     }
 
-    @Test("Reads no body as an empty object, an array by its indexes and a form as strings")
+    @Test("Parses an empty body as {}, an array as an object of its indexes and a form as strings")
     func otherForms() async throws {
         try await Server.run { client in
             for (type, text, expected) in [

@@ -85,7 +85,7 @@ struct WorkTurnTests {
         }
     }
 
-    @Test("Runs work of the sender that used the least time first")
+    @Test("Prefers work of senders that have used less thread time")
     func senders() async throws {
         let (hog, order) = (Hog(), Lines())
         func work(of address: String, _ name: String, time: UInt32 = 0) async {

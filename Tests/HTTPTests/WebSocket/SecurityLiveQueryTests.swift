@@ -9,7 +9,7 @@ import Testing
     @Test(
         """
         GHSA-2xm2-xj2q-qgpj, 7pr3-p5fm-8r9x, 7ch5-98q2-7289, fph2-r4qg-9576, 97pr-9hgg-3p8r, mf3j-86qx-cq5j, \
-        827p-g5x5-h86c, 6qh5-m6g3-xhq6: a server without live queries opens a WebSocket on no path
+        827p-g5x5-h86c, 6qh5-m6g3-xhq6: a server without live queries rejects WebSockets on every path
         """,
         arguments: ["/", "/parse", "/parse/", "/parse/liveQuery", "/parse/subscriptions", "/parse/classes/Song"])
     func webSockets(path: String) async throws {
