@@ -33,7 +33,7 @@ struct FunctionScenarioTests {
             answer: ["result": ["a": "2"]]),
         Scenario(name: "has a dot in its name", function: "a.b", answer: ["result": "dotted"]),
         Scenario(
-            name: "requires a module by its cloud/ path", function: "place", answer: ["result": "found beside main.js"]),
+            name: "requires a module by a cloud/ path", function: "place", answer: ["result": "found beside main.js"]),
         Scenario(name: "sees no server environment", function: "environment", answer: ["result": []]),
         Scenario(
             name: "sets a status with the response object", function: "status", status: 201,
