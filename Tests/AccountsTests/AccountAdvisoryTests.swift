@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("A challenge tells the same of an id that nobody has and of one whose proof is wrong")
+    @Test("Challenges don't reveal who has an account, in response or timing; malformed ones are rejected")
     func challenge() async throws {
         let key = try IdentityKey("one")
         try await Self.apple(key, ["mfa": ["options": ["TOTP"]]]) { server in
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("Login data that are stored are checked again when somebody logs in with them")
+    @Test("Verifies stored login data with the provider again at each log-in")
     func storedData() async throws {
         let isRevoked = Switch()
         let answer: IdentityStandIn.Answer = { _ in
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("An id claimed beside a right password is not taken on trust: nothing is stored, and no session opened")
+    @Test("Rejects an unproven provider id sent with a correct password: nothing is stored, no session created")
     func spoof() async throws {
         let answer: IdentityStandIn.Answer = { _ in .init("", status: 500) }
         try await IdentityStandIn.run(answer) { standIn in
@@ -121,9 +121,7 @@ import Testing
         }
     }
 
-    @Test(
-        "An anonymous id opens its own account only, under the right label, and leaves with the password that replaces it"
-    )
+    @Test("An anonymous id opens only its own account, until a password replaces it; createdWith names the provider")
     func anonymous() async throws {
         try await TestServer.run { server in
             func sign(_ id: String) async throws -> TestAnswer {
@@ -174,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("A token of Keycloak is taken from the realm's own client alone")
+    @Test("Accepts Keycloak tokens only for the configured realm and client, and for the token's own user")
     func keycloakTokens() async throws {
         try await Self.keycloak { _, standIn, logIn in
             let own = try await logIn([:], [:])
@@ -189,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("Roles and groups of Keycloak are believed only as the token has them")
+    @Test("Rejects Keycloak roles and groups that differ from those in the token")
     func keycloakGroups() async throws {
         try await Self.keycloak { server, _, logIn in
             let claims: JSONObject = ["groups": ["/band"], "realm_access": ["roles": ["fan", "player"]]]
@@ -206,7 +204,7 @@ import Testing
         }
     }
 
-    @Test("An app whose id is a part of the one that is allowed is another app")
+    @Test("Rejects an introspected token whose app id is only a part of the allowed one")
     func appIds() async throws {
         let answer: IdentityStandIn.Answer = { request in
             .init(["active": true, "sub": "kim", "client": request.body == "token=good" ? "music" : "mus"])
@@ -228,7 +226,7 @@ import Testing
         }
     }
 
-    @Test("Where nobody may sign up, a name that is taken and one that is free are told the same")
+    @Test("If sign-ups are closed, the error doesn't reveal whether a user name is taken")
     func closedSignUp() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim")
@@ -249,7 +247,7 @@ import Testing
         }
     }
 
-    @Test("The secret of a second factor is shown to nobody where reading users is denied, nor by a query for it")
+    @Test("If reading users is denied, no response reveals a second factor's secret or recovery codes")
     func hiddenSecrets() async throws {
         try await TestServer.run(["auth": ["mfa": ["options": ["TOTP"]]]]) { server in
             let kim = try await server.signUp("kim")
@@ -274,7 +272,7 @@ import Testing
         }
     }
 
-    @Test("Resets beyond a limit send no mail, whether they come alone, in a batch or as another method")
+    @Test("The rate limit of password resets also covers batches, _method and other path spellings")
     func mailLimit() async throws {
         let options: JSONObject = [
             "appName": "Music", "publicServerURL": "https://music.example/parse",

@@ -14,7 +14,7 @@ import Testing
         return answer.error?.hasPrefix("Your account is locked") == true ? "locked" : answer.error ?? answer.text
     }
 
-    @Test("A lock holds in every spelling and by every route, and tells nobody whether there is such an account")
+    @Test("Account lockout covers every spelling of a name on every route, and treats unknown accounts alike")
     func lockout() async throws {
         let lockout: JSONObject = ["accountLockout": ["threshold": 3, "duration": 5]]
         let lenient = lockout.merging(["caseInsensitiveLogin": true]) { $1 }
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("A limit on log-ins holds however the path is written, and whatever the method says to be")
+    @Test("A rate limit on log-ins can't be bypassed by path spelling, method, forwarded address or batch")
     func limits() async throws {
         let limit: JSONValue = [
             "requestPath": "/login", "requestTimeWindow": 3_600_000, "requestCount": 2, "includeInternalRequests": true,
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("No link in a mail is made of what the request says of its host")
+    @Test("Links in mails, redirects and pages ignore the host in request header fields")
     func hosts() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true, "trustProxy": true])) { server in
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("What stands in a query becomes no field of an answer, no address, and no markup")
+    @Test("Query parameters of pages can't inject header fields, redirects or markup")
     func parameters() async throws {
         try await MailCatcher.run { catcher in
             for options: JSONObject in [
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("A link confirms the address that it was sent to, and no other that the user has meanwhile")
+    @Test("Links sent before an address change neither verify the new address nor reset the password")
     func changedAddress() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test("Addresses that are two, or bring commands along, get no mail, and nobody else gets one by them")
+    @Test("Crafted addresses can't add recipients or header fields, and long names give valid header lines")
     func recipients() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test("A page that sends a link again takes as long for names that are not there, or are confirmed")
+    @Test("Resending a verification link takes the same time for known and unknown user names")
     func resendTiming() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in

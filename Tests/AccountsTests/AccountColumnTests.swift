@@ -28,7 +28,7 @@ import Testing
     private static let verification = ["_email_verify_token", "_email_verify_token_expires_at", "emailVerified"]
     private static let reset = ["_perishable_token", "_perishable_token_expires_at"]
 
-    @Test("A token to confirm an address comes with each new address, ends where links end, and leaves when it is used")
+    @Test("Stores a verification token for each new address, with an expiry if configured, until it is used")
     func verification() async throws {
         for ends in [false, true] {
             let options: JSONObject = ends ? ["emailVerifyTokenValidityDuration": 600] : [:]
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("A token for a new password comes with each request, and leaves with any password or address that is written")
+    @Test("Stores a new reset token for each request, until a password or email address is saved")
     func reset() async throws {
         for ends in [false, true] {
             let options: JSONObject = ends ? ["passwordPolicy": ["resetTokenValidityDuration": 600]] : [:]
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("The date of a password and the hashes before it are kept where the policy asks for them, the oldest first")
+    @Test("Stores password dates, previous hashes (oldest first) and failed log-ins only if options need them")
     func passwords() async throws {
         let names = ["_password_changed_at", "_password_history", "_failed_login_count", "_account_lockout_expires_at"]
         try await Self.run([:]) { server, _ in

@@ -20,7 +20,7 @@ import Testing
                 0]
     }
 
-    @Test("After so many wrong passwords the right one does not help, until the lock has ended")
+    @Test("Rejects even the correct password after too many wrong ones, until the lockout ends")
     func lock() async throws {
         try await TestServer.run(Self.options) { server in
             _ = try await server.signUp("kim")
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("Fifty guesses sent side by side are no more than three, also over two processes")
+    @Test("Of fifty concurrent guesses in two processes, only three are checked")
     func race() async throws {
         try await TestServer.run(Self.options) { server in
             _ = try await server.signUp("kim")
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("A batch of ten guesses is no more than three")
+    @Test("Of ten guesses in one batch, only three are checked")
     func batch() async throws {
         try await TestServer.run(Self.options) { server in
             _ = try await server.signUp("kim")
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("Log-ins that were never compared lock nobody out")
+    @Test("Log-ins rejected because the hashing queue is full don't count as failed attempts")
     func notCompared() async throws {
         var options = Self.options
         options["passwordHashingThreads"] = 1

@@ -4,7 +4,7 @@ import Testing
 
 /// Account mails through a mail server, and the pages behind their links.
 @Suite struct AccountMailTests {
-    @Test("A sign-up is confirmed by the link in its mail, once; the same link tells the same again")
+    @Test("The link in the sign-up mail verifies the address, also twice; only a new address sends more mails")
     func verification() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("A forgotten password is replaced by the link in a mail: sessions end, and the link is worth nothing after")
+    @Test("A reset link changes the password once, ends all sessions, and is invalid afterwards")
     func reset() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options()) { server in
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("What is no address, or no token, is refused as parse-server does")
+    @Test("Rejects mail requests without a valid address or token with parse-server's error codes")
     func refusals() async throws {
         try await MailCatcher.run { catcher in
             let policy: JSONValue = ["resetPasswordSuccessOnInvalidEmail": false]
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("Where nothing sends mails, who asks for one is told what is missing", arguments: [7, 9])
+    @Test("Requests for mails fail with 108 if the mail options are missing", arguments: [7, 9])
     func unconfigured(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset)), "appName": "Größe"]) { server in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("Without an address for links pages are shown, and a wrong application is refused", arguments: [7, 9])
+    @Test("Without publicServerURL, pages work, links fail with 404, and other app ids with 403", arguments: [7, 9])
     func noAddress(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset))]) { server in
             let own = TestServer.applicationID
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("Who has not confirmed an address does not log in, where that is asked for")
+    @Test("preventLoginWithUnverifiedEmail rejects log-ins until verification, unless the master key exempts them")
     func gates() async throws {
         try await MailCatcher.run { catcher in
             let options = catcher.options([
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test("Servers before 8 redirect to pages, and name the user in links and addresses, in parse-server's order")
+    @Test("With presets below 8, links name the user and redirect to pages like parse-server's")
     func redirects() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true, "preset": 7])) { server in

@@ -20,7 +20,7 @@ import Testing
         }.value
     }
 
-    @Test("A link that is asked for while the address is changed is sent to nobody, and the token is not changed")
+    @Test("A link requested during an address change isn't sent, and the tokens stay the same")
     func links() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true, "lockTimeout": 60_000])) { server in
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("An address that is sent again as it is is not written: who changes it meanwhile has changed it")
+    @Test("Saving an unchanged address doesn't undo a concurrent address change")
     func sameAddress() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true, "lockTimeout": 60_000])) { server in
@@ -64,7 +64,8 @@ import Testing
     }
 
     @Test(
-        "A session that ends while it opens another opens none", arguments: ["/sessions", "/upgradeToRevocableSession"])
+        "A session that ends while it creates another one creates none",
+        arguments: ["/sessions", "/upgradeToRevocableSession"])
     func stolenSessions(path: String) async throws {
         try await TestServer.run(["lockTimeout": 60_000]) { server in
             let kim = try await server.signUp("kim")
@@ -77,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("Of two ways to log in that are taken away at once, one stays")
+    @Test("Rejects the removal of a login provider if the only other one is removed concurrently")
     func unlinking() async throws {
         let auth: JSONValue = ["facebook": ["appIds": ["1"], "appSecret": "s"]]
         try await TestServer.run(["auth": auth, "lockTimeout": 60_000]) { server in
@@ -95,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("A log-out and a look at oneself are about the session of the token, whatever key comes with it")
+    @Test("/logout and /users/me apply to the session token, even with the master key")
     func keysAndTokens() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -109,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("A password that a pattern would look at for long is refused before")
+    @Test("Rejects a very long password quickly instead of matching it against a costly pattern")
     func longPasswords() async throws {
         let policy: JSONValue = ["validatorPattern": "(?=.*[A-Z])(?=.*[0-9]).{8,}"]
         try await TestServer.run(["preset": 7, "passwordPolicy": policy]) { server in
@@ -124,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("Who has a name logs in by it, whoever else has it as an address")
+    @Test("A log-in prefers the user with that user name to one with it as email address")
     func namesAndAddresses() async throws {
         try await TestServer.run { server in
             let rows: JSONValue = [["email": "ky@m.example", "password": "imported"]]

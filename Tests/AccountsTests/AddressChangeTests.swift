@@ -4,7 +4,7 @@ import Testing
 
 /// The rate limit of mails caused by address changes.
 @Suite struct AddressChangeTests {
-    @Test("A user changes the address ten times in ten minutes, and no more; others and the master key go on")
+    @Test("Rejects a user's eleventh address change in ten minutes, but not other users' or the master key's")
     func manyAddresses() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("Where addresses are not confirmed, too, a user has ten mails sent by changing the address, and no more")
+    @Test("Limits address changes and removals also without verification, since each sends a notice")
     func manyNotices() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options()) { server in

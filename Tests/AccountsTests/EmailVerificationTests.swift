@@ -26,7 +26,7 @@ import Testing
         return try catcher.mails().count
     }
 
-    @Test("The first address of a user is confirmed whenever it comes; deleting it starts nothing but a notice, once")
+    @Test("An address added after the sign-up gets a verification link, and deleting it sends one notice")
     func laterAddress() async throws {
         try await Self.run { server, catcher in
             let ann = try await server.signUp("ann")
@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(
-        "That an address is a user's no more is told at it, whether there is another or none, and whether addresses are confirmed",
+        "Notifies the previous address when it is changed or removed, with or without verification",
         arguments: [true, false])
     func formerAddress(confirms: Bool) async throws {
         try await Self.run(["verifyUserEmails": .bool(confirms)]) { server, catcher in
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("Confirming an address runs the triggers of a change of the user")
+    @Test("Verifying an address runs the user's beforeSave and afterSave triggers")
     func triggers() async throws {
         let calls = CallLog()
         var extensions = ServerExtensions()
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("A link that has expired leads to a form with its token, which sends a new one; the old one is dead")
+    @Test("An expired link shows a form that sends a new one, invalidates the old one, and reveals no users")
     func expired() async throws {
         try await Self.run(["emailVerifyTokenValidityDuration": 0.3]) { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(
-        "Asking again sends the same link while it is good, where links are used again, else a new one",
+        "A further request sends the same link if reuse is on, or else a new one that invalidates the first",
         arguments: [true, false])
     func again(reuses: Bool) async throws {
         let options: JSONObject =
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(
-        "Unknown and confirmed addresses are told nothing, or the truth where that is asked for",
+        "emailVerifySuccessOnInvalidEmail hides whether an address is unknown or already verified",
         arguments: [true, false])
     func unknown(hides: Bool) async throws {
         try await Self.run(["emailVerifySuccessOnInvalidEmail": .bool(hides)]) { server, catcher in
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("An anonymous user's address is to be confirmed")
+    @Test("Anonymous users with an address get a verification mail")
     func anonymous() async throws {
         try await Self.run { server, catcher in
             let body: JSONValue = ["authData": ["anonymous": ["id": "device-0123456789"]], "email": "anon@m.example"]
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("An address that a provider's token vouches for is confirmed; another is to be, and the log-in goes on")
+    @Test("An address verified by the provider's token needs no mail; any other does, without blocking log-ins")
     func provider() async throws {
         let key = try IdentityKey("one")
         let answer: IdentityStandIn.Answer = { _ in .init(["keys": .array([try key.published])]) }
@@ -194,9 +194,7 @@ import Testing
         }
     }
 
-    @Test(
-        "A changed address is to be confirmed, also beside authData, and kills a link for a new password; the same is not"
-    )
+    @Test("A new address, even together with authData, needs verification and invalidates reset links")
     func change() async throws {
         try await Self.run { server, catcher in
             let ann = try await server.signUp(
@@ -221,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("A sign-up may be held back until its address is confirmed: the user and the mail are there")
+    @Test("preventSignupWithUnverifiedEmail rejects the sign-up, but creates the user and sends the mail")
     func heldBack() async throws {
         let options: JSONObject = ["preventLoginWithUnverifiedEmail": true, "preventSignupWithUnverifiedEmail": true]
         try await Self.run(options) { server, catcher in
@@ -235,7 +233,7 @@ import Testing
         }
     }
 
-    @Test("Where the app sends mails by itself, the token is stored and no mail leaves")
+    @Test("With sendUserEmailVerification off, stores a valid token but sends no mail")
     func muted() async throws {
         try await Self.run(["sendUserEmailVerification": false]) { server, catcher in
             let ann = try await server.signUp("ann", ["email": "ann@m.example"])
@@ -252,7 +250,7 @@ import Testing
         }
     }
 
-    @Test("Twenty browsers that open one link at once are all told that it is good; the user is changed once")
+    @Test("Opening one link twenty times concurrently always succeeds, and updates the user once")
     func parallel() async throws {
         let calls = CallLog()
         var extensions = ServerExtensions()

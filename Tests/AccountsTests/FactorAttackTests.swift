@@ -37,7 +37,7 @@ import Testing
         return .string(code.code(step: Int(Date().timeIntervalSince1970) / 30))
     }
 
-    @Test("A phone is replaced by an app only by who has the phone")
+    @Test("Replacing a phone with an authenticator app requires a code sent to the phone")
     func replacing() async throws {
         try await Self.run(["SMS", "TOTP"]) { server, standIn in
             let kim = try await server.signUp("kim")
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("A code of a text message opens one session, however many requests bring it at once")
+    @Test("Concurrent log-ins with one text-message code create a single session")
     func race() async throws {
         try await Self.run(["SMS"]) { server, standIn in
             let kim = try await server.signUp("kim")
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("A number is not flooded by a user who takes it back and gives it again, or by many users, in any spelling")
+    @Test("Limits messages to a phone number, across users, re-enrollments and spellings")
     func flood() async throws {
         try await Self.run(["SMS"]) { server, standIn in
             let kim = try await server.signUp("kim")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("A user has ten messages sent in ten minutes, to however many numbers; other users go on")
+    @Test("Limits messages per user, across phone numbers, without affecting other users")
     func manyNumbers() async throws {
         try await Self.run(["SMS"]) { server, standIn in
             let kim = try await server.signUp("kim")
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("Wrong codes lock the account although the password between them is right, with accountLockout and without")
+    @Test("Wrong codes lock the account even between correct passwords, with and without accountLockout")
     func passwordBetween() async throws {
         for lockout: JSONObject in [["accountLockout": ["threshold": 3, "duration": 5]], [:]] {
             try await Self.run(["TOTP"], lockout) { server, _ in
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("Who has a session guesses no code of the app that is to be replaced: wrong ones lock the account")
+    @Test("Wrong codes for replacing the authenticator app lock the account")
     func guessedOld() async throws {
         try await Self.run(["TOTP"]) { server, _ in
             let kim = try await server.signUp("kim")

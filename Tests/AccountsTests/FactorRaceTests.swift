@@ -22,7 +22,7 @@ import Testing
         return recovery.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
     }
 
-    @Test("One code of an app opens one session, however many requests bring it at once, by password or by a provider")
+    @Test("Concurrent log-ins with one authenticator code create a single session, by password or provider")
     func replay() async throws {
         try await TestServer.run(Self.options) { server in
             let device: JSONValue = ["id": "0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0"]
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Changes of other login data that are under way do not bring a second factor back, or take one away")
+    @Test("Concurrent changes of other login data neither restore a used recovery code nor drop the factor")
     func staleWrites() async throws {
         try await TestServer.run(Self.options) { server in
             let kim = try await server.signUp("kim")
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("A code of a text message that is too old is told to be, in either form that databases hold its date")
+    @Test("Rejects expired text-message codes, whether the expiry is stored as a Date or as a string")
     func lateMessages() async throws {
         let answer: IdentityStandIn.Answer = { _ in .init("{}") }
         try await IdentityStandIn.run(answer) { standIn in

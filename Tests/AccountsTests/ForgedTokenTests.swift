@@ -41,7 +41,7 @@ import Testing
         return try await server.send("POST", "/users", ["authData": ["school": .object(data.merging(more) { $1 })]])
     }
 
-    @Test("No header of a token chooses the algorithm, the key, or where the key is fetched from")
+    @Test("A token's header can't choose the algorithm, the key or the URL of the key")
     func headers() async throws {
         try await Self.run { server, standIn, key in
             let eve = try IdentityKey("one")
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("No claim of another kind or size passes for the one that is wanted, and a nonce that is sent must be signed")
+    @Test("Rejects claims of the wrong type, value or size, and nonces that the token doesn't contain")
     func claims() async throws {
         try await Self.run { server, _, key in
             let now = Date().timeIntervalSince1970.rounded()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("Allows the clocks of issuers 30 seconds, and not one more")
+    @Test("Tolerates clock differences of up to 30 seconds in tokens")
     func clocks() async throws {
         try await Self.run { server, _, key in
             let now = Date().timeIntervalSince1970.rounded(.down)
@@ -130,9 +130,7 @@ import Testing
         }
     }
 
-    @Test(
-        "A name that looks like a provider's is none; what is in its place is told to be unsupported, and not looked up"
-    )
+    @Test("Rejects provider names that only resemble a configured one")
     func names() async throws {
         try await Self.run { server, _, key in
             let token = JSONValue.string(try key.token(Self.claims()))
@@ -146,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("An issuer that is away is asked once by all who come at once, and again when it is back")
+    @Test("Concurrent log-ins share one request to an unavailable issuer, and succeed once it is back")
     func away() async throws {
         let port = try await FreePort.find()
         try await Self.run(["metrics": ["port": .number(Double(port))]]) { server, standIn, key in
@@ -170,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("A token with line breaks in it adds no field to the request to a provider")
+    @Test("Line breaks in a token can't add header fields to requests to providers")
     func lineBreaks() async throws {
         let answer: IdentityStandIn.Answer = { _ in .init(["id": "42", "playerId": "42", "userId": "42"]) }
         try await IdentityStandIn.run(answer) { standIn in

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite struct GameCenterTests {
-    @Test("A player's signature signs up and logs in; others' apps, old times, other addresses and authorities do not")
+    @Test("Accepts a player's signature, and rejects other players, keys, apps, hosts and old timestamps")
     func players() async throws {
         let key = try PlayerKey()
         let other = try PlayerKey()
@@ -23,15 +23,15 @@ import Testing
                 let right = try key.loginData("G:1", bundle: "app.music")
                 #expect(try await logIn(right).status == 201)
                 #expect(try await logIn(right).status == 200)
-                #expect(standIn.requests.count == 2, "the certificates are kept")
+                #expect(standIn.requests.count == 2, "certificates are cached")
                 let evil = "https://apple.com.evil.example/a.cer"
                 let refused: [(String, JSONObject, String)] = [
                     ("another player", right.merging(["id": "G:2"]) { $1 }, "Invalid signature."),
                     ("another key", try other.loginData("G:1", bundle: "app.music"), "Invalid signature."),
                     ("another app", try key.loginData("G:1", bundle: "app.evil"), "Invalid signature."),
-                    ("another app, said", right.merging(["bundleId": "app.evil"]) { $1 }, "Invalid bundleId."),
+                    ("another bundleId", right.merging(["bundleId": "app.evil"]) { $1 }, "Invalid bundleId."),
                     (
-                        "an old one", try key.loginData("G:1", bundle: "app.music", at: Date() - 90_000),
+                        "an old timestamp", try key.loginData("G:1", bundle: "app.music", at: Date() - 90_000),
                         "Invalid signature."
                     ),
                     ("no salt", right.filter { $0.key != "salt" }, "AuthData salt is missing."),
@@ -40,7 +40,8 @@ import Testing
                         "Invalid publicKeyUrl: \(evil)"
                     ),
                     (
-                        "no text", right.merging(["publicKeyUrl": ["$ne": 1]]) { $1 }, "Invalid publicKeyUrl: "
+                        "a publicKeyUrl that isn't a string", right.merging(["publicKeyUrl": ["$ne": 1]]) { $1 },
+                        "Invalid publicKeyUrl: "
                     ),
                 ]
                 for (name, data, text) in refused {
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("Players who come at once wait for one fetch of each certificate; addresses that clients draw are few")
+    @Test("Concurrent log-ins fetch each certificate once, and made-up certificate URLs cause few requests")
     func fetches() async throws {
         let key = try PlayerKey()
         let port = try await FreePort.find()
@@ -90,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("A certificate that the authority did not sign, or that has ended, is not taken", arguments: [false, true])
+    @Test("Rejects certificates that have expired or that the authority didn't sign", arguments: [false, true])
     func authority(isSigned: Bool) async throws {
         let key = try PlayerKey(end: isSigned ? -60 : 86_400)
         let authority = isSigned ? key.authority : try PlayerKey().authority

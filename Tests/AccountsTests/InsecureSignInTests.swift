@@ -7,7 +7,7 @@ import Testing
     private static let gitHub: JSONObject = ["clientId": "c", "clientSecret": "s"]
 
     @Test(
-        "Whether tokens are taken in place of codes is what the provider's option says, else the global one, else the preset",
+        "The provider's option, else the global one, else the preset decides whether access tokens are accepted",
         arguments: [
             (7, nil, nil, true), (8, nil, nil, true), (9, nil, nil, false), (7, false, nil, false),
             (9, true, nil, true),
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("A provider that is turned off, and anonymous users where there are none, are unsupported")
+    @Test("Rejects disabled providers and disabled anonymous users as unsupported")
     func turnedOff() async throws {
         let answer: IdentityStandIn.Answer = { _ in .init(["id": "1"]) }
         try await IdentityStandIn.run(answer) { standIn in

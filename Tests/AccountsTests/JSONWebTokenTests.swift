@@ -94,7 +94,7 @@ import Testing
         #expect(unnamed.isSigned(by: padded, "ES256"))
     }
 
-    @Test("Rejects tokens of other algorithms than the key's, whatever their header says")
+    @Test("Rejects tokens with another algorithm than the key's, whatever their header says")
     func algorithms() throws {
         let byNobody = try IdentityKey.unsigned(claims, ["alg": "none"])
         let signedByRSA = try JSONWebToken.signed(claims, by: rsa)
@@ -125,7 +125,7 @@ import Testing
                 let forged = try token(["alg": "HS256"]) { code($0, secret) }
                 attempts.append(Attempt("HS256 by the public key", forged, rsaKey, algorithm))
                 let dressed = try token(["alg": "RS256"]) { code($0, secret) }
-                attempts.append(Attempt("HS256 that calls itself RS256", dressed, rsaKey, algorithm))
+                attempts.append(Attempt("HS256 labeled as RS256", dressed, rsaKey, algorithm))
             }
         }
         for (header, key) in [("ES256", rsaKey), ("RS256", curveKey)] {
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("Verifies HS256 with the secret alone, for tokens that name HS256")
+    @Test("Verifies HS256 signatures by the secret, and only for tokens whose header names HS256")
     func secrets() throws {
         func isSigned(_ text: String, bySecret secret: String) -> Bool {
             JSONWebToken(text)?.isSigned(bySecret: secret) ?? false
@@ -160,7 +160,7 @@ import Testing
         #expect(!isSigned(bySecret.dropLast(2) + "", bySecret: secret))
     }
 
-    @Test("Rejects keys that are too short, incomplete, or meant for something else")
+    @Test("Rejects keys that are too short, incomplete or meant for another use")
     func keys() throws {
         let short = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024))
         let byShort = try token(["alg": "RS256"]) {
@@ -200,7 +200,7 @@ import Testing
         for attempt in attempts { #expect(!attempt.isAccepted, "\(attempt.name)") }
     }
 
-    @Test("Rejects signatures of another form or length, and changed tokens")
+    @Test("Rejects signatures of another format or length, and modified tokens")
     func signatures() throws {
         let signedByRSA = try JSONWebToken.signed(claims, by: rsa)
         let signedByCurve = try JSONWebToken.signed(claims, by: curve)
@@ -209,7 +209,7 @@ import Testing
         let forms: [(String, (Data) throws -> Data)] = [
             ("nothing", { _ in Data() }), ("zeros", { try Data(count: byRSA($0).count) }),
             ("ones", { try Data(repeating: 0xFF, count: byRSA($0).count) }), ("shorter", { try byRSA($0).dropLast() }),
-            ("longer", { try byRSA($0) + [0] }), ("with a zero before", { try Data([0]) + byRSA($0) }),
+            ("longer", { try byRSA($0) + [0] }), ("with a leading zero", { try Data([0]) + byRSA($0) }),
             ("by PSS", { try rsa.signature(for: $0, padding: .PSS).rawRepresentation }),
             (
                 "of SHA-512",
@@ -219,7 +219,7 @@ import Testing
         let formsOfCurve: [(String, (Data) throws -> Data)] = [
             ("nothing", { _ in Data() }), ("zeros", { _ in Data(count: 64) }),
             ("ones", { _ in Data(repeating: 0xFF, count: 64) }), ("shorter", { try byCurve($0).dropLast() }),
-            ("longer", { try byCurve($0) + [0] }), ("with a zero before", { try Data([0]) + byCurve($0) }),
+            ("longer", { try byCurve($0) + [0] }), ("with a leading zero", { try Data([0]) + byCurve($0) }),
             ("in DER", { try curve.signature(for: $0).derRepresentation }),
             ("of SHA-512", { try curve.signature(for: SHA512.hash(data: $0)).rawRepresentation }),
         ]
@@ -237,8 +237,8 @@ import Testing
                 ("no header", ".\(parts[1]).\(parts[2])"), ("a trailing dot", text + "."),
                 ("a leading dot", "." + text),
                 ("a fourth part", "\(text).\(parts[2])"), ("a fifth part", "\(text).\(parts[1]).\(parts[2])"),
-                ("padding", text + "="), ("more padding", text + "=="), ("a space", text + " "),
-                ("a space before", " " + text), ("a line feed", text + "\n"),
+                ("padding", text + "="), ("more padding", text + "=="), ("a trailing space", text + " "),
+                ("a leading space", " " + text), ("a line feed", text + "\n"),
                 ("a line feed inside", "\(text.dropLast(4))\n\(text.suffix(4))"), ("a NUL", text + "\u{0}"),
                 ("a padded header", "\(parts[0])=.\(parts[1]).\(parts[2])"),
                 ("padded claims", "\(parts[0]).\(parts[1])==.\(parts[2])"),
@@ -251,7 +251,7 @@ import Testing
         for attempt in attempts { #expect(!attempt.isAccepted, "\(attempt.name), \(attempt.algorithm)") }
     }
 
-    @Test("Rejects the usual alphabet of Base64 in place of that for URLs")
+    @Test("Rejects standard Base64 in place of Base64url")
     func alphabet() throws {
         var signature = ""
         var signed = ""
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test("Doesn't parse tokens that require extensions, are no objects, or are longer than 16 KB")
+    @Test("Rejects tokens with critical extensions, invalid or re-encoded parts, or more than 16 KB")
     func parsing() throws {
         let right = try token(["alg": "RS256"], byRSA)
         #expect(JSONWebToken(right) != nil)

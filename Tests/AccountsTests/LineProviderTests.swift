@@ -53,8 +53,7 @@ import Testing
         try await server.send("POST", "/users", ["authData": ["line": .object(data)]])
     }
 
-    @Test(
-        "A token of a phone and one of the web are of the same user; forged, foreign, old and other users' are refused")
+    @Test("Accepts phone and web tokens for the same user, and rejects forged, foreign and expired ones")
     func tokens() async throws {
         try await Self.run(["clientId": "channel", "clientSecret": .string(Self.secret)]) { server in
             let first = try await Self.logIn(server, ["id": "kim", "id_token": try Self.ofPhone(), "nonce": "n"])
@@ -89,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("Without a secret tokens of phones are taken, and neither codes nor tokens of the web")
+    @Test("Without clientSecret, accepts tokens from phones, but no codes, web tokens or access tokens")
     func channel() async throws {
         try await Self.run(["clientId": "channel"]) { server in
             #expect(try await Self.logIn(server, ["id_token": try Self.ofPhone()]).status == 201)

@@ -4,7 +4,7 @@ import Testing
 
 /// Users locked out by the master key, and users' access to their login data.
 @Suite struct LockedOutUserTests {
-    @Test("The master key locks a user out by an empty ACL; the user gets in by no password and no provider")
+    @Test("A user with an empty ACL can't log in by password or provider, except with the master key")
     func lockedOut() async throws {
         for acl: JSONValue in [[:], ["__op": "Delete"]] {
             try await TestServer.run { server in
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("What ACL the master key gives a user is what is stored; users cannot lock themselves out")
+    @Test("Stores any ACL that the master key sets for a user, but users can't lock themselves out")
     func stored() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("What a provider gave is shown to a user who asks for the own record, and nowhere else")
+    @Test("Returns authData to users who request only themselves and to the master key, not in lists or includes")
     func providerData() async throws {
         try await TestServer.run { server in
             let made = try await server.send("POST", "/users", ["authData": ["anonymous": ["id": "device"]]])
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(
-        "A user without name and password is made up to line 8 only, and by no provider that says nothing",
+        "Empty authData creates a user up to preset 8 only, and empty data of a provider never does",
         arguments: [7, 8, 9])
     func emptyProviders(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset)), "masterKeyIps": ["0.0.0.0/0", "::0"]]) { server in
@@ -110,8 +110,7 @@ import Testing
         }
     }
 
-    @Test(
-        "The history of passwords is shown to the maintenance key in every line, and to nobody else", arguments: [7, 9])
+    @Test("Returns the password history to the maintenance key only, in every preset", arguments: [7, 9])
     func history(preset: Int) async throws {
         let options: JSONObject = [
             "preset": .number(Double(preset)), "passwordPolicy": ["maxPasswordHistory": 3],
@@ -140,7 +139,7 @@ import Testing
     }
 
     @Test(
-        "The maintenance key sees what is counted of wrong passwords, and one password of the shortest history",
+        "Shows lockout, password dates and a one-entry history to the maintenance key, not the master key",
         arguments: [7, 9])
     func counted(preset: Int) async throws {
         let options: JSONObject = [
@@ -163,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("The maintenance key writes internal dates as Date objects and as texts, and anything else is refused")
+    @Test("The maintenance key can set internal dates as Date objects or strings; other values are rejected")
     func internalDates() async throws {
         let dates: [Name] = [
             "_account_lockout_expires_at", "_perishable_token_expires_at", "_email_verify_token_expires_at",
@@ -208,7 +207,7 @@ import Testing
         }
     }
 
-    @Test("Without the class of sessions a token is of no session")
+    @Test("Deleting the class _Session invalidates all session tokens, and log-ins still work")
     func noSessions() async throws {
         try await TestServer.run(["cacheTTL": 0]) { server in
             let kim = try await server.signUp("kim")
@@ -230,7 +229,7 @@ import Testing
         }
     }
 
-    @Test("A caller who may not add fields or change a session is told that, not what is wrong with the values")
+    @Test("Reports missing permissions before invalid values")
     func orderOfChecks() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct LoginTests {
-    @Test("A log-in gives the whole user with a new token, by name or by address, and by both methods")
+    @Test("Logs in by user name or email, with POST or GET, and returns the user with a new session token")
     func success() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim", ["email": "kim@example.com", "age": 3])
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("A log-in without a name is 200, without a password 201, with wrong ones 404 and 101")
+    @Test("Log-ins fail with 200 without a name, 201 without a password, and 101 with wrong credentials")
     func failure() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim")
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("A new password ends all sessions of the user and gives a new token")
+    @Test("A new password ends all of the user's sessions and returns a new session token")
     func passwordChange() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("verifyPassword gives the user without a token")
+    @Test("/verifyPassword returns the user without a session token")
     func verification() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("Logging in as another user takes the master key")
+    @Test("/loginAs requires the master key")
     func loginAs() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

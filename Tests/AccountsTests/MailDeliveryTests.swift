@@ -4,7 +4,7 @@ import Testing
 
 /// Mail servers that are slow, silent, strict or down.
 @Suite struct MailDeliveryTests {
-    @Test("Two servers over one database send each mail once")
+    @Test("Two servers with one database send each mail once")
     func twoServers() async throws {
         try await MailCatcher.run { catcher in
             let options = catcher.options(["verifyUserEmails": true])
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "With a password mails leave over TLS alone, by a certificate that is checked",
+        "With a password, sends mails only if the server accepts it and has a trusted certificate",
         arguments: [MailCatcher.Security.tls, .startTLS])
     func secure(security: MailCatcher.Security) async throws {
         try await MailCatcher.run(security: security) { catcher in
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(
-        "A recipient or a mail that is refused for good is given up; what passes, and a refused sender, are tried again",
+        "Gives up on permanently rejected recipients and mails, and retries temporary and sender errors",
         arguments: [
             ("roost@m.example", "550-ann@m.example", "Roost", "the server replied 550", true),
             ("roost@m.example", "450-ann@m.example", "Roost", "the server replied 450", false),
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("Mails that wait for a silent mail server keep no file and no connection waiting")
+    @Test("Mails that wait for a silent mail server delay neither uploads nor downloads")
     func filesMeanwhile() async throws {
         try await SilentServer.run { silent in
             let options = MailCatcher.options(["verifyUserEmails": true], port: silent.port)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("A mail that is tried again and again waits since it was written, for whoever watches the queue")
+    @Test("The metric for the oldest queued mail counts from when it was queued, not from its last attempt")
     func waiting() async throws {
         let closed = try await FreePort.find()
         try await TestServer.runMeasured(MailCatcher.options(["verifyUserEmails": true], port: closed)) {
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("A mail that may have been taken without an answer is not sent again within a minute")
+    @Test("Waits about a minute before it retries a mail that the mail server may have accepted")
     func unanswered() async throws {
         try await MailCatcher.run { catcher in
             catcher.fallSilent()
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test("A mail that the mail server has when Roost stops is waited for, and sent once")
+    @Test("Shutdown waits for the reply to a transferred mail, so it isn't sent again")
     func wholeAtStop() async throws {
         try await MailCatcher.run { catcher in
             try catcher.stall("END")
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test("A mail that was not sent when Roost stops is given back, and sent after the next start")
+    @Test("Shutdown releases a partly transferred mail, which is sent after the next start")
     func brokenOffAtStop() async throws {
         try await MailCatcher.run { catcher in
             try catcher.stall("RCPT")
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(
-        "A mail server that falls silent inside of a mail, or after it, is left in time",
+        "Times out if the mail server stops responding during or after a mail",
         arguments: [("RCPT", 25), ("DATA", 25), ("QUIT", 25), ("END", 55)])
     func stalls(phase: String, seconds: Int) async throws {
         try await MailCatcher.run { catcher in
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("A mail server that takes connections and says nothing delays no request")
+    @Test("A mail server that accepts connections but never responds delays no request")
     func silence() async throws {
         try await SilentServer.run { silent in
             try await TestServer.run(MailCatcher.options(["verifyUserEmails": true], port: silent.port)) { server in
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    @Test("A mail server that is down delays no request, and gets the mail when it is there; no log has the token")
+    @Test("Sends a mail once the mail server is up again, and logs neither its token nor its address")
     func outage() async throws {
         let lines = LogLines()
         let port = try await FreePort.find()

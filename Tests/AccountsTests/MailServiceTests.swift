@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Mails through HTTP APIs of mail services, which a local stand-in serves over TLS under their own names.
-@Suite("Mails by HTTP", .timeLimit(.minutes(10))) struct MailServiceTests {
+@Suite("Mail services over HTTP", .timeLimit(.minutes(10))) struct MailServiceTests {
     private typealias Request = IdentityStandIn.Request
 
     /// Lets a server send a mail after a sign-up, and returns the service's requests until it accepts one.
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("A domain to which mails go slowly has half of the places: those to others leave meanwhile")
+    @Test("Mails to a slow domain use at most half of the slots, so mails to others are sent")
     func slowDomain() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let held = AsyncStream.makeStream(of: Void.self)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "Mailgun gets a form with its key, at the host of the domain; so do the options of parse-server's adapters",
+        "Sends mails through Mailgun with the given key and host, also with options of parse-server's adapters",
         arguments: [
             ("mailgun", "from", "api.eu.mailgun.net"), ("@parse/simple-mailgun-adapter", "fromAddress", ""),
             ("parse-server-mailgun", "fromAddress", "api.eu.mailgun.net"),
@@ -98,7 +98,7 @@ import Testing
         #expect(fields["text"]?.contains("http://app.example/parse/apps/testApp/verify_email?token=") == true)
     }
 
-    @Test("A service that is away gets the mail later; what it never takes is kept with the reason, without the link")
+    @Test("Retries if the service is down, and keeps rejected mails with the reason but without the link")
     func retries() async throws {
         let adapter: JSONValue = [
             "module": "mailgun", "options": ["from": "a@m.example", "domain": "d.example", "apiKey": "k"],
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("Amazon SES gets a mail in the form that travels, with a signature that holds")
+    @Test("Sends MIME mails through Amazon SES with a valid signature")
     func amazon() async throws {
         let adapter: JSONValue = [
             "module": "ses",
@@ -179,7 +179,7 @@ import Testing
         bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    @Test("Any other service gets the request that a template describes, whatever is in the values")
+    @Test("Sends the request that the http module's template describes, with escaped values")
     func other() async throws {
         let text =
             #"{"to":"{{to}}","from":"{{from}}","subject":"{{subject}}","text":"{{{text}}}"{{#html}},"html":"{{html}}"{{/html}},"#
@@ -216,7 +216,7 @@ import Testing
         }
     }
 
-    @Test("The options of parse-server's adapters for services start unchanged, and their texts are used")
+    @Test("Accepts the options and texts of parse-server's mail adapters unchanged")
     func services() async throws {
         let rows: [(JSONObject, String, String, @Sendable (JSONValue, Request) -> Bool)] = [
             (

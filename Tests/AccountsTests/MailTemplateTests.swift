@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("Line breaks in a user's name, or the app's, add neither a field nor a recipient")
+    @Test("Line breaks in the user's or the app's name can't add header fields or recipients")
     func injection() async throws {
         let evil = "a\r\nBcc: x@y.z\r\n\r\nbody"
         let subject: JSONValue = ["verificationEmail": ["subject": "{{appName}} for {{username}}"]]
@@ -46,7 +46,7 @@ import Testing
         #expect(!head.lowercased().contains("\r\nbcc:"))
     }
 
-    @Test("Names and texts beyond ASCII travel whole, and links in one piece")
+    @Test("Encodes non-ASCII names and texts, and keeps links in one piece")
     func characters() async throws {
         let text = "Größe 🎵 {{username}}\n{{{link}}}\n" + String(repeating: "ü", count: 500)
         let mail = try await Self.mail(["templates": ["verificationEmail": ["text": .string(text)]]], name: "Zoë 🎸")
@@ -58,7 +58,7 @@ import Testing
         #expect(mail.raw.contains("Subject: =?utf-8?B?"))
     }
 
-    @Test("A mail of HTML has the user's name as text, a link that works, and a plain text beside it")
+    @Test("HTML mails contain the escaped user name, the link and a plain-text part")
     func html() async throws {
         let html = "<p>Hi {{username}} and {{{username}}}</p><p><a href=\"{{{link}}}\">Confirm</a></p>"
         let mail = try await Self.mail(
@@ -69,7 +69,7 @@ import Testing
         #expect(mail.link.hasPrefix("http://app.example/parse/apps/"))
     }
 
-    @Test("The language is the user's, by a column, else the request's, where that counts")
+    @Test("Chooses the language by the user's column, or else by the request's Accept-Language")
     func languages() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-mail-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("A frame gets the link in its query, and a slash at the end of the address is one too many")
+    @Test("Adds the link to the query of parseFrameURL, and ignores a trailing slash in publicServerURL")
     func frame() async throws {
         try await MailCatcher.run { catcher in
             let options = Self.options(catcher, [:], ["customPages": ["parseFrameURL": "https://w.example/frame?a=1"]])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// SMTP log-in with OAuth 2 access tokens.
-@Suite("Mails by access tokens", .timeLimit(.minutes(10))) struct MailTokenTests {
+@Suite("SMTP with OAuth 2 access tokens", .timeLimit(.minutes(10))) struct MailTokenTests {
     /// The options of a server that uses nodemailer's `auth` for the mail server.
     private static func options(
         _ catcher: MailCatcher, _ security: MailCatcher.Security = .startTLS, auth: JSONObject
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "A mail leaves by the right token, by the mechanism that the server has",
+        "Sends mails with a valid access token, using the mechanism that the mail server supports",
         arguments: [
             (MailCatcher.Security.startTLS, MailCatcher.Login.xoauth2), (.tls, .xoauth2), (.startTLS, .oauthBearer),
         ])
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(
-        "A token that is refused is tried again, and given up at last; reason and log tell neither it nor the link",
+        "Retries after a rejected access token, then gives up, and neither stores nor logs token or link",
         arguments: [
             (MailCatcher.Login.xoauth2, "the server refused the access token (334)"),
             (.oauthBearer, "the server refused the access token (535)"),
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("Tokens are given out for a refresh token: once for several mails, and again when one is refused")
+    @Test("Uses one access token for several mails, replaces it when rejected, and never logs secrets")
     func refreshed() async throws {
         let lines = LogLines()
         let refused: IdentityStandIn.Answer = { _ in .init(["error": "invalid_grant"], status: 400) }

@@ -23,7 +23,7 @@ import Testing
         func send(_ mail: AccountMail) async throws {}
     }
 
-    @Test("A mail of a sign-up can be taken when the queue is woken for it, and so can one outside of a transaction")
+    @Test("Wakes the mail queue only once the mail is visible, both in and outside of transactions")
     func afterCommit() async throws {
         let queue = Queue()
         var extensions = ServerExtensions()

@@ -4,7 +4,7 @@ import Testing
 
 /// `GET /users/me` uses a cache, which must never be older than an acknowledged change.
 @Suite struct OwnRecordTests {
-    @Test("A user sees every change of the own record at once, by any caller and in any way")
+    @Test("/users/me shows changes by the user, the master key and batches immediately")
     func changes() async throws {
         try await TestServer.run { server in
             let user = try await server.signUp("ada", ["mood": "calm"])
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("A field that is removed from the class, or hidden, is gone from the own record at once")
+    @Test("/users/me omits a field as soon as it is removed from the class")
     func schemaChanges() async throws {
         try await TestServer.run { server in
             let user = try await server.signUp("ada", ["mood": "calm"])
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("A session that has ended gives no record, though it was remembered")
+    @Test("/users/me fails after a log-out, even if the record was cached")
     func ended() async throws {
         try await TestServer.run { server in
             let user = try await server.signUp("ada")
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("Links to files in the own record are those of the address that was called")
+    @Test("File URLs in /users/me have the host of the request")
     func fileLinks() async throws {
         try await TestServer.run { server in
             let user = try await server.signUp(
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("What a transaction that came to nothing read of the own record is not remembered")
+    @Test("A record read in a rolled-back transaction isn't cached")
     func rolledBack() async throws {
         try await TestServer.run { server in
             let user = try await server.signUp("ada", ["mood": "calm"])

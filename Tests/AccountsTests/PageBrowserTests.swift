@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Pages behind links in mails, in a real browser.
-@Suite("Pages in a browser", .timeLimit(.minutes(10))) struct PageBrowserTests {
+@Suite("Account pages in a browser", .timeLimit(.minutes(10))) struct PageBrowserTests {
     private static let application = TestServer.applicationID
 
     /// Runs a server at a public address that the browser can reach.
@@ -29,14 +29,14 @@ import Testing
         #expect(shown.requests.allSatisfy { $0.hasPrefix(address) }, "\(shown.requests)")
         // Forms may send a referrer to their own server, but never with a token.
         #expect(shown.referrers.allSatisfy { !$0.contains("token") }, "\(shown.referrers)")
-        #expect(!shown.background.isEmpty && shown.background != "rgba(0, 0, 0, 0)", "the style is not there")
+        #expect(!shown.background.isEmpty && shown.background != "rgba(0, 0, 0, 0)", "the style sheet is missing")
         for width in [320, 375, 1280] {
             let isTooWide = try await browser.isTooWide(for: width)
             #expect(!isTooWide, "\(page) at \(width)")
         }
     }
 
-    @Test("A password is reset, an address confirmed, an expired link renewed, in the browser; no page runs a script")
+    @Test("Password resets, verification and expired links work in a browser, and no page runs scripts")
     func flows() async throws {
         try await MailCatcher.run { catcher in
             try await Browser.run { browser in

@@ -36,7 +36,7 @@ import Testing
         return try await catcher.mail(to: "ann@m.example", number: 2)
     }
 
-    @Test("A page that is elsewhere gets all parameters in its query, beside those that it has")
+    @Test("Redirects to customUrls with all parameters added to the query, and ignores relative URLs")
     func customURL() async throws {
         try await Self.run(["customUrls": ["passwordReset": "https://w.example/x?y=1#z", "passwordResetSuccess": "/x"]])
         {
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("Pages and texts are in the language of the request, on every following page")
+    @Test("Pages and texts follow the language of the request, also on the next page")
     func languages() async throws {
         let german =
             "<meta name=\"page\" content=\"de\"><p>{{heading}}</p><form action=\"{{appUrl}}/x\">{{locale}}</form>"
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("Where every page is redirected to, the page that the redirect leads to shows what its address says")
+    @Test("With forceRedirect, redirects to each page, which reads its values from the URL")
     func redirects() async throws {
         try await Self.run(["forceRedirect": true]) { server, catcher in
             let mail = try await Self.resetMail(server, catcher)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("Placeholders are filled in, translations before them; a language without texts gets those of the fallback")
+    @Test("Fills in placeholders, prefers translations, and falls back to localizationFallbackLocale")
     func placeholders() async throws {
         let page = "<meta name=\"page\" content=\"own\"><p>{{team}} {{motto}}</p>"
         let texts: JSONObject = [
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test("What header fields tell of a page is percent-encoded where the option says so, and never has another line")
+    @Test("Percent-encodes page parameters in header fields if configured, and never adds a header line")
     func encodedHeaders() async throws {
         for encodes in [false, true] {
             try await Self.run(["encodePageParamHeaders": .bool(encodes)], ["appName": "Größe\r\nX-Evil: 1"]) {
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("Pages of the older router are the deployment's own where customPages names them", arguments: [7, 8])
+    @Test("Up to preset 8, redirects to the URLs in customPages", arguments: [7, 8])
     func customPages(preset: Double) async throws {
         let own: JSONObject = [
             "invalidLink": "https://w.example/invalid?a=1", "verifyEmailSuccess": "https://w.example/done",
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test("Files below the folder are sent as they are, with their types; nothing outside of it is")
+    @Test("Serves files below pagesPath unchanged with their types, and nothing outside")
     func files() async throws {
         let image: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0, 0xFF, 0xFE, 0x0D, 0x0A]
         let files = [
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("Links, forms, redirects and files are below the folder that the option names")
+    @Test("Links, forms, redirects and files use the path in pagesEndpoint")
     func endpoint() async throws {
         try await Self.run(["pagesEndpoint": "acc"]) { server, catcher in
             let mail = try await Self.resetMail(server, catcher)
@@ -223,7 +223,7 @@ import Testing
         }
     }
 
-    @Test("Links that name the user, from a server before 8, work on one from 9 on, and so do their forms")
+    @Test("Links and forms with a user name, from presets below 8, still work with newer presets")
     func olderLinks() async throws {
         try await Self.run([:]) { server, catcher in
             let mail = try await Self.resetMail(server, catcher, "a b")
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test("A mail on its way from a newer server is worth something on one before 8, where its form names the user")
+    @Test("With enableRouter and preset 7, reset links contain the user name and forms accept it")
     func newerForms() async throws {
         try await Self.run(["enableRouter": true], ["preset": 7]) { server, catcher in
             let mail = try await Self.resetMail(server, catcher)
@@ -248,7 +248,7 @@ import Testing
         }
     }
 
-    @Test("Every page forbids scripts, frames and a word about where the reader came from")
+    @Test("Pages forbid scripts, frames, referrers and caching")
     func guards() async throws {
         try await Self.run([:]) { server, catcher in
             let mail = try await Self.resetMail(server, catcher)

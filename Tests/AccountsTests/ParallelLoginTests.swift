@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct ParallelLoginTests {
-    @Test("Of many log-ins of one installation at once one session is left, and its token is good")
+    @Test("Concurrent log-ins from one installation leave a single valid session")
     func oneInstallation() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim")

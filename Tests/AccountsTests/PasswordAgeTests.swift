@@ -10,9 +10,7 @@ import Testing
         try await server.send("POST", "/login", ["username": .string(name), "password": .string(password)])
     }
 
-    @Test(
-        "A password older than maxPasswordAge opens no session; sessions from before go on, and a new one is as good as ever"
-    )
+    @Test("An expired password can't log in, but existing sessions stay valid and can change it")
     func age() async throws {
         try await TestServer.run(["passwordPolicy": ["maxPasswordAge": 1], "cacheTTL": 0]) { server in
             let kim = try await server.signUp("kim")
@@ -41,7 +39,7 @@ import Testing
         }
     }
 
-    @Test("A new password longer than bcrypt compares is refused; whoever has one from before logs in and changes it")
+    @Test("Preset 9 rejects new passwords over 72 bytes, but users with older ones can log in and change them")
     func length() async throws {
         let long = String(repeating: "ä", count: 40)
         let refusal = "Password can't be longer than 72 bytes."
@@ -68,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("A name is found in another case of its letters where the option says so, and never taken twice")
+    @Test("caseInsensitiveLogin finds unambiguous names in any case; names are always unique regardless of case")
     func letterCase() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("Kim", ["email": "Kim@Example.com"])
@@ -97,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("Where names are stored in small letters, a log-in may write them otherwise")
+    @Test("Stores names and addresses in lower case if configured, and accepts any case at log-in")
     func lowercase() async throws {
         let options: JSONObject = ["convertUsernameToLowercase": true, "convertEmailToLowercase": true]
         try await TestServer.run(options) { server in

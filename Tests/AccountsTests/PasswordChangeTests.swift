@@ -6,7 +6,7 @@ import Testing
 
 /// Password changes and existing sessions.
 @Suite struct PasswordChangeTests {
-    @Test("A failure between a new password and the end of the sessions leaves neither")
+    @Test("If ending the sessions fails, the password change is rolled back")
     func atomicity() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("With the master key the sessions end, too, and none is opened; without the option they stay")
+    @Test("A password change by the master key ends all sessions; revokeSessionOnPasswordReset can keep them")
     func options() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("A log-in with the old password that is under way during the change gets no session")
+    @Test("A log-in with the old password during a password change gets no session")
     func race() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

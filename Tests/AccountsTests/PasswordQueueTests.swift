@@ -31,7 +31,7 @@ import Testing
         func increment() { value.add(1, ordering: .relaxed) }
     }
 
-    @Test("Sixty log-ins of one sender do not keep another's waiting until they are done")
+    @Test("A log-in doesn't wait for another sender's sixty queued log-ins")
     func fairness() async throws {
         try await TestServer.run(Self.options, passwordCost: 9) { server in
             _ = try await server.signUp("kim")
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("Log-ins whose sender has gone are not computed")
+    @Test("Skips hashing for log-ins whose client has disconnected")
     func abandoned() async throws {
         var options = Self.options
         options["accountLockout"] = ["threshold": 999, "duration": 1]
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("A flood of log-ins is answered with 503 and a time to wait, and leaves others their place")
+    @Test("Rejects a flood of log-ins with 503 and Retry-After, while other senders can still log in")
     func fullQueue() async throws {
         var options = Self.options
         options["passwordHashingQueue"] = 4
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("A batch of a hundred log-ins, sign-ups or new passwords is refused whole: it would cost seconds")
+    @Test("Rejects batches of more than 10 log-ins, sign-ups or password changes without the master key")
     func batches() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("Sign-ups and new passwords in a transaction hold no rows locked while they are hashed")
+    @Test("Sign-ups and password changes in transactions follow the password policy and permissions")
     func transactions() async throws {
         let options: JSONObject = ["passwordPolicy": ["maxPasswordHistory": 3, "doNotAllowUsername": true]]
         try await TestServer.run(options) { server in

@@ -21,7 +21,7 @@ import Testing
         try await server.send("POST", "/login", ["username": "ann", "password": .string(password)]).status
     }
 
-    @Test("Known and unknown addresses take the same time, 200 of each, and only known ones get a mail")
+    @Test("Reset requests take the same time for known and unknown addresses, and only known ones get mail")
     func timing() async throws {
         try await Self.run { server, catcher in
             let lanes = 4
@@ -48,7 +48,7 @@ import Testing
         return count
     }
 
-    @Test("However often a stranger asks, a user gets ten mails in ten minutes, and others get theirs")
+    @Test("Limits reset mails per user; other users get theirs, and only the last link is valid")
     func floods() async throws {
         try await Self.run { server, catcher in
             for name in ["ann", "bob"] { _ = try await server.signUp(name, ["email": .string("\(name)@m.example")]) }
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("A user without an address whose name is one gets the mail")
+    @Test("Sends the mail to the user name if it is an address and the user has no email")
     func nameAsAddress() async throws {
         try await Self.run { server, catcher in
             _ = try await server.signUp("kim@m.example")
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("A link that has expired is refused; its token asks for another, a live and an unknown one for none")
+    @Test("Rejects an expired link, whose token can request a new mail, unlike a valid or unknown one")
     func expiry() async throws {
         try await Self.run(["passwordPolicy": ["resetTokenValidityDuration": 0.4]]) { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("A second request makes the first link worthless, unless links are used again", arguments: [true, false])
+    @Test("A second request invalidates the first link, unless links are reused", arguments: [true, false])
     func twice(reuses: Bool) async throws {
         let policy: JSONObject = ["resetTokenValidityDuration": 600, "resetTokenReuseIfValid": .bool(reuses)]
         try await Self.run(["passwordPolicy": .object(policy)]) { server, catcher in
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("Twenty forms with one token: one of them wins, and the user has exactly that password")
+    @Test("Of twenty concurrent resets with one token, one succeeds and sets its password")
     func parallel() async throws {
         try await Self.run { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("A password that was changed is said to be, also when the notice of it cannot be stored")
+    @Test("A password change succeeds even if its notice can't be stored")
     func failureAfterwards() async throws {
         try await Self.run { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("A password that breaks a rule is refused on the page, and the link stays good")
+    @Test("The reset page rejects passwords that violate the policy, and the link stays valid")
     func policy() async throws {
         let policy: JSONObject = [
             "validatorPattern": "^.{8,}$", "validationError": "At least 8 characters.", "maxPasswordHistory": 3,
@@ -196,7 +196,7 @@ import Testing
         }
     }
 
-    @Test("Scripts are told in JSON")
+    @Test("Responds to XMLHttpRequest with JSON")
     func scripts() async throws {
         try await Self.run { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("Repeated fields, operators and other tricks are a link that is invalid, and change nothing")
+    @Test("Treats repeated tokens, operators and malformed values as invalid links, and changes nothing")
     func tricks() async throws {
         try await Self.run(["verifyUserEmails": true]) { server, catcher in
             let ann = try await server.signUp("ann", ["email": "ann@m.example"])
@@ -253,7 +253,7 @@ import Testing
         }
     }
 
-    @Test("A reset unlocks an account where the option says so, else it stays locked", arguments: [true, false])
+    @Test("A password reset unlocks the account only with unlockOnPasswordReset", arguments: [true, false])
     func lockout(unlocks: Bool) async throws {
         let lockout: JSONObject = ["threshold": 2, "duration": 5, "unlockOnPasswordReset": .bool(unlocks)]
         try await Self.run(["accountLockout": .object(lockout)]) { server, catcher in
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    @Test("Who is kept out by the age of a password chooses a new one by a link")
+    @Test("A user whose password has expired can set a new one through a reset link")
     func age() async throws {
         try await Self.run(["passwordPolicy": ["maxPasswordAge": 1]]) { server, catcher in
             let ann = try await server.signUp("ann", ["email": "ann@m.example"])

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(
-        "Up to line 8 a long password locks nobody out, and bcrypt looks at its first 72 bytes",
+        "Up to preset 8, passwords of any length work, and bcrypt compares only their first 72 bytes",
         arguments: [
             71, 72, 73, 511, 512, 513, 5_000, 100_000,
         ])
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test("Passwords that only look the same open no door; a NUL cuts none short")
+    @Test("Look-alike passwords don't match, and passwords with NUL are rejected")
     func bytes() async throws {
         try await TestServer.run { server in
             let pairs = [("caf\u{e9}", "cafe\u{301}"), ("\u{212a}ey", "Key"), ("a\u{200d}b", "ab"), ("Key", "key")]
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("A user name that only looks like a part of the password refuses none")
+    @Test("doNotAllowUsername compares bytes, so it ignores look-alike characters")
     func namesInPasswords() async throws {
         try await TestServer.run(["passwordPolicy": ["doNotAllowUsername": true]]) { server in
             let refused = try await server.send("POST", "/users", ["username": "\u{e9}", "password": "caf\u{e9}!"])
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("A hash of cost 31 keeps no processor busy for hours: its user is refused, and the log says why")
+    @Test("Rejects log-ins with hashes of excessive cost, and logs the user and the cost")
     func dearHashes() async throws {
         try await TestServer.run(logger: UnwrittenLog.logger()) { server in
             let kim = try await server.signUp("kim")
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("A hash of cost 31 in the history of passwords is never computed")
+    @Test("Skips hashes of excessive cost in the password history")
     func dearHistory() async throws {
         try await TestServer.run(["passwordPolicy": ["maxPasswordHistory": 5]]) { server in
             let kim = try await server.signUp("kim")
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "What is no hash is never stored as one, by the maintenance key or an import",
+        "Rejects malformed password hashes from the maintenance key and from imports",
         arguments: [
             "secret", "$2b$10$", "$1$abcdefgh$0123456789012345678901",
             "$2b$03$5f4dcc3b5aa765d61d8327deb882cf99abcdefghijklmnopqrstu",
@@ -138,7 +138,7 @@ import Testing
         }
     }
 
-    @Test("Time does not tell whether a name exists, has a password, or how long the guess is")
+    @Test("Failed log-ins take the same time for unknown names, users without a password and long guesses")
     func time() async throws {
         try await TestServer.run(["passwordHashingThreads": 1], passwordCost: 9) { server in
             _ = try await server.signUp("kim")

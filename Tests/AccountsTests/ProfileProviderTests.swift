@@ -8,7 +8,7 @@ import Testing
         try await server.send("POST", "/users", ["authData": .object([name: data])])
     }
 
-    @Test("A code is exchanged by the app's secret; the token is stored, the id alone is shown, and tokens are refused")
+    @Test("Exchanges codes with the app's secret, stores the token, returns only the id, and rejects tokens")
     func codes() async throws {
         let answer: IdentityStandIn.Answer = { request in
             switch (request.host, request.path) {
@@ -70,8 +70,7 @@ import Testing
         }
     }
 
-    @Test(
-        "Services that are slow, redirect, or answer too much or no JSON refuse a code and a token, and hold nobody up")
+    @Test("Log-ins fail in time if a provider is slow, redirects, or returns too much or invalid JSON")
     func broken() async throws {
         let answers: [(String, IdentityStandIn.Answer)] = [
             ("garbage", { _ in .init("<html>") }),
@@ -116,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("A service that refuses a code, or a token, is told to be failing by its name")
+    @Test("Errors name the provider that rejects a code or a token")
     func refusals() async throws {
         let answer: IdentityStandIn.Answer = { request in
             let isExchange = request.method == "POST" && !request.body.contains("code=good")
@@ -145,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("Access tokens are taken where the deployment allows it, of the user that they belong to, at hosts of ours")
+    @Test("If allowed, accepts a user's own access token, and verifies it only at the provider's host")
     func tokens() async throws {
         let answer: IdentityStandIn.Answer = { request in
             let isKnown = request.headers["authorization"] == "Bearer t&ken" || request.path.contains("t%26ken")
@@ -181,7 +180,7 @@ import Testing
         }
     }
 
-    @Test("Facebook is asked for the user and the app, with the proof that the app's secret gives")
+    @Test("Verifies the user and the app at Facebook with an appsecret_proof")
     func facebook() async throws {
         let answer: IdentityStandIn.Answer = { request in
             // The HMAC-SHA256 of "t" and of "foreign" with the key "s", in hexadecimal.
@@ -211,7 +210,7 @@ import Testing
         }
     }
 
-    @Test("Services that introspect tokens are told apart, and must name the user and the app")
+    @Test("Each introspection provider uses its own endpoint and rejects other users' and invalid tokens")
     func introspection() async throws {
         let answer: IdentityStandIn.Answer = { request in
             guard request.method == "POST", request.headers["authorization"] == "Basic \(request.host)" else {
@@ -241,7 +240,7 @@ import Testing
         }
     }
 
-    @Test("What a provider lacks to be safe refuses the start, and is named")
+    @Test("Refuses to start if a provider's options are missing or invalid, and names the option")
     func options() async throws {
         let cases: [(JSONValue, String)] = [
             (["google": [:]], "auth.google.clientId"), (["apple": [:]], "auth.apple.clientId"),
@@ -285,7 +284,7 @@ import Testing
         }
     }
 
-    @Test("Providers that are switched off need not be there, nor be set up")
+    @Test("Disabled providers need no other options, but unknown names are still rejected")
     func switchedOff() async throws {
         let auth: JSONValue = [
             "ldap": ["enabled": false, "url": "ldap://h"], "own": ["module": "./own.js", "enabled": false],
@@ -303,7 +302,7 @@ import Testing
         #expect("\(error.map { "\($0)" } ?? "")".contains("unknown option auth.gogle"))
     }
 
-    @Test("Options that have no effect are told at the start, and so is who takes tokens of clients")
+    @Test("Warns at start about options without effect and providers that accept access tokens")
     func warnings() async throws {
         let lines = LogLines()
         let auth: JSONValue = [

@@ -23,7 +23,7 @@ import Testing
         try examples().compactMap { $0["auth"]?.objectValue }.reduce(into: [:]) { $0.merge($1) { $1 } }
     }
 
-    @Test("Every example starts a server, which has the provider and refuses what proves nothing")
+    @Test("The server starts with all documented providers, and each rejects log-ins without proof")
     func start() async throws {
         let all = try Self.providers()
         #expect(
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("By every example users sign up with what the document says that clients send, and log in by it again")
+    @Test("Users sign up and log in with each documented provider and the login data it documents")
     func logIns() async throws {
         let key = try IdentityKey("one")
         let providers = try Self.providers().filter { $0.key != "mfa" && $0.key != "gcenter" }
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test("A second factor is set up and asked for by the example, by an app and by text messages")
+    @Test("The documented second factor works with an authenticator app and with text messages")
     func secondFactor() async throws {
         let examples = try Self.examples()
         let factors = examples.compactMap { $0["auth"]?["mfa"]?.objectValue }
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("The first mail leaves by the example for a mail server, and by those for services")
+    @Test("The documented mail options send mails by SMTP and by each service")
     func mails() async throws {
         let examples = try Self.examples()
         let first = try #require(examples.first { $0["emailAdapter"] != nil })
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("By the example for access tokens, one is asked for where it says")
+    @Test("The documented OAuth 2 options for mail request an access token with their credentials")
     func tokens() async throws {
         let adapter = try #require(try Self.examples().first { $0["options"]?["auth"] != nil })
         let auth = try #require(adapter["options"]?["auth"])

@@ -32,7 +32,7 @@ import Testing
         (try? RSACertificate(bytes))?.isSigned(by: authority) ?? false
     }
 
-    @Test("Verifies signatures by RSA with SHA-256, SHA-384 and SHA-512, in DER and in PEM")
+    @Test("Verifies RSA signatures with SHA-256, SHA-384 and SHA-512, in DER and PEM")
     func signatures() throws {
         let certificates = [
             try form(.rsaSHA256).signed { try sign(SHA256.hash(data: $0)) },
@@ -53,7 +53,7 @@ import Testing
         #expect(!own.isSigned(by: own) && !authority.isSigned(by: own))
     }
 
-    @Test("Rejects a certificate of which any byte is changed, missing or added")
+    @Test("Rejects a certificate with any byte changed, missing or added")
     func changes() throws {
         let bytes = try form().signed { try sign(SHA256.hash(data: $0)) }
         for index in bytes.indices {
@@ -71,25 +71,25 @@ import Testing
         #expect(!isTrusted([0x30, 0x80] + bytes[4...] + [0, 0]))
     }
 
-    @Test("Rejects other algorithms, other forms of signatures, and two algorithms that differ")
+    @Test("Rejects other algorithms, keys and signature formats, and algorithm fields that differ")
     func algorithms() throws {
         let curve = P256.Signing.PrivateKey()
         let short = try _RSA.Signing.PrivateKey(unsafeKeySize: .init(bitCount: 1024)).publicKey
         let refused: [(String, [UInt8])] = [
             ("SHA-1", try form(.rsaSHA1).signed { try sign(Insecure.SHA1.hash(data: $0)) }),
             ("ECDSA", try form(.ecdsaSHA256).signed { try curve.signature(for: $0).derRepresentation }),
-            ("RSA that is called ECDSA", try form(.ecdsaSHA256).signed { try sign(SHA256.hash(data: $0)) }),
+            ("RSA labeled as ECDSA", try form(.ecdsaSHA256).signed { try sign(SHA256.hash(data: $0)) }),
             ("PSS", try form().signed { try sign(SHA256.hash(data: $0), .PSS) }),
             ("another hash", try form().signed { try sign(SHA512.hash(data: $0)) }),
-            ("two algorithms", try form(.rsaSHA384).signed(outer: .rsaSHA256) { try sign(SHA256.hash(data: $0)) }),
-            ("two others", try form(.rsaSHA256).signed(outer: .rsaSHA384) { try sign(SHA256.hash(data: $0)) }),
+            ("outer SHA-256", try form(.rsaSHA384).signed(outer: .rsaSHA256) { try sign(SHA256.hash(data: $0)) }),
+            ("outer SHA-384", try form(.rsaSHA256).signed(outer: .rsaSHA384) { try sign(SHA256.hash(data: $0)) }),
             (
                 "another signer",
                 try form().signed { try key.signature(for: $0, padding: .insecurePKCS1v1_5).rawRepresentation }
             ),
             ("a short signature", try form().signed { try sign(SHA256.hash(data: $0)).dropLast() }),
             ("a long signature", try form().signed { try sign(SHA256.hash(data: $0)) + [0] }),
-            ("a zero before", try form().signed { try Data([0]) + sign(SHA256.hash(data: $0)) }),
+            ("a leading zero", try form().signed { try Data([0]) + sign(SHA256.hash(data: $0)) }),
             ("no signature", form().signed { _ in Data() }),
             ("zeros", form().signed { _ in Data(count: 256) }),
             (
@@ -106,7 +106,7 @@ import Testing
         for (name, bytes) in refused { #expect(!isTrusted(bytes), "\(name)") }
     }
 
-    @Test("Reads the dates of both forms, to the second", arguments: [false, true])
+    @Test("Reads validity dates with two-digit or four-digit years, to the second", arguments: [false, true])
     func dates(hasLongYears: Bool) throws {
         for (start, end) in [(951_782_399.0, 1_709_251_200.0), (0, 2_524_607_999), (1_700_000_000, 1_700_000_000)] {
             var form = form()

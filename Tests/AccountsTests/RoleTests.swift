@@ -18,7 +18,7 @@ import Testing
         return try await server.create("Document", ["title": "x", "ACL": access], as: .master)
     }
 
-    @Test("A member of a role reads and writes what the role may, others find nothing")
+    @Test("Role members can read and write the role's objects, and others can't see them")
     func membership() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("The longest ids that objectIdSize takes fit into relations")
+    @Test("The longest ids that objectIdSize allows fit into relations")
     func longestIds() async throws {
         try await TestServer.run(["objectIdSize": 120]) { server in
             let kim = try await server.signUp("kim")
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("Members of a child role have the rights of its parents, through several levels, not the other way round")
+    @Test("Members of a child role have the rights of its parents, through several levels, but not vice versa")
     func inheritance() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("Roles that contain each other end, and share their members")
+    @Test("Roles that contain each other share their members")
     func cycles() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("A user who is taken out of a role loses its rights at once")
+    @Test("A user removed from a role loses its rights immediately")
     func revocation() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("A role that is deleted gives no rights any more")
+    @Test("A deleted role grants no rights")
     func deletion() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("A role that is deleted hands on no rights of its parents any more, nor those of a parent that is deleted")
+    @Test("Deleting a role ends its rights and those inherited through it, but not those of its child role")
     func deletedBetween() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("Of the roles of a user a thousand count: older ones are not lost because others name the user in new ones")
+    @Test("At most a thousand of a user's roles count, and newer ones can't displace an older direct one")
     func manyRoles() async throws {
         try await TestServer.run(["cacheTTL": 1]) { server in
             let kim = try await server.signUp("kim")
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("The name of a role has a thousand bytes at most")
+    @Test("Role names have at most 1,000 bytes")
     func longName() async throws {
         try await TestServer.run { server in
             _ = try await Self.role(server, String(repeating: "a", count: 1_000))
@@ -190,7 +190,7 @@ import Testing
         }
     }
 
-    @Test("A role needs a name of its own and an ACL")
+    @Test("A role requires a unique name and an ACL")
     func validation() async throws {
         try await TestServer.run { server in
             _ = try await Self.role(server, "Editors")
@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test("A client who may only read a role cannot make itself a member")
+    @Test("A user who can only read a role can't join it")
     func selfPromotion() async throws {
         try await TestServer.run { server in
             let lou = try await server.signUp("lou")

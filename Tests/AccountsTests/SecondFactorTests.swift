@@ -37,7 +37,7 @@ import Testing
         return try await server.send("POST", "/login", .object(body))
     }
 
-    @Test("Who set an app up brings its code, once; the secret is shown to nobody but the master key")
+    @Test("Log-ins require an authenticator code, each code works once, and no response contains the secret")
     func codes() async throws {
         try await TestServer.run(Self.options) { server in
             let (user, codes) = try await Self.enrol(server, "kim")
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("A recovery code is worth one log-in, also when it is sent ten times at once")
+    @Test("A recovery code works for one log-in, even if used ten times concurrently")
     func recovery() async throws {
         try await TestServer.run(Self.options) { server in
             let (_, codes) = try await Self.enrol(server, "kim")
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("Wrong codes lock the account after some, and a new app is set up by who has the old one")
+    @Test("Wrong codes lock the account, and replacing the app requires a code of the old one")
     func guessing() async throws {
         try await TestServer.run(Self.options) { server in
             let (kim, _) = try await Self.enrol(server, "kim")
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("A code of a text message enrols, logs in once, and is not sent again at once")
+    @Test("A text-message code enrolls a phone or logs in once, and repeated requests send only one message")
     func messages() async throws {
         let answer: IdentityStandIn.Answer = { _ in .init("{}") }
         try await IdentityStandIn.run(answer) { standIn in

@@ -13,7 +13,7 @@ import Testing
         .compactMap { Int($0) }
     }
 
-    @Test("A session lives as long as sessionLength says, and for ever where sessions do not end")
+    @Test("Sessions expire after sessionLength, or never if expireInactiveSessions is off")
     func length() async throws {
         try await TestServer.run(["sessionLength": 600]) { server in
             let kim = try await server.signUp("kim")
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("A session may last for a hundred years, and one for ever ends on a day that every client can read")
+    @Test("A sessionLength of a hundred years or more yields a date that every client can parse")
     func longLives() async throws {
         for (length, years) in [(3_155_760_000.0, 2100...2200), (1e300, 3000...3100)] {
             let options: JSONObject = ["sessionLength": .number(length), "extendSessionOnUse": true]
@@ -44,9 +44,7 @@ import Testing
         }
     }
 
-    @Test(
-        "Use in the second half of its life extends a session, once for many requests and processes; before that none does"
-    )
+    @Test("Use extends a session only in the second half of its life, once across requests and processes")
     func extending() async throws {
         let options: JSONObject = ["sessionLength": 1000, "extendSessionOnUse": true, "cacheTTL": 0]
         try await TestServer.run(options) { server in
@@ -82,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("Without the option use extends no session, and one that has ended stays ended")
+    @Test("Without extendSessionOnUse, use extends no session; expired sessions stay expired")
     func notExtending() async throws {
         try await TestServer.run(["sessionLength": 1000, "cacheTTL": 0]) { server in
             let kim = try await server.signUp("kim")
@@ -99,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("Sessions that ended more than a day ago are removed; others stay, those without an end among them")
+    @Test("On start, deletes sessions that expired more than a day ago, and no others")
     func sweeping() async throws {
         try await TestServer.run { server in
             try await server.execute(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct SessionTests {
-    @Test("A token that nobody was given is 209 on every route")
+    @Test("Unknown session tokens fail with 209, except on /login")
     func unknownToken() async throws {
         try await TestServer.run { server in
             for path in ["/users/me", "/classes/Song", "/config", "/sessions/me"] {
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("A log-out ends the session of its token and no other")
+    @Test("A log-out ends only the session of its token")
     func logOut() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("A user sees the own sessions only")
+    @Test("Users can access only their own sessions")
     func ownOnly() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("What the server decides about a session is not the client's to write: 105")
+    @Test("Clients can't change a session's server-managed fields (105)")
     func serverOwnedKeys() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A session that a client creates is the caller's, whatever the body says")
+    @Test("A session created by a client belongs to the caller, whatever the body says")
     func creation() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("A session that has expired is 209")
+    @Test("Expired sessions fail with 209")
     func expiry() async throws {
         try await TestServer.run(["sessionLength": 1]) { server in
             let kim = try await server.signUp("kim")
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("A session that is deleted ends at once")
+    @Test("Deleting a session ends it immediately")
     func deletion() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("A session that the master key makes for an installation ends the user's others there, as a log-in does")
+    @Test("A session that the master key creates for an installation replaces the user's earlier one there")
     func replacement() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct SignUpTests {
-    @Test("A sign-up answers 201 with the id, the date and a session token, and nothing else")
+    @Test("A sign-up returns 201 with only the id, the creation date and a session token")
     func success() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(
@@ -15,7 +15,9 @@ import Testing
         }
     }
 
-    @Test("A missing, empty or non-textual name is 200, a missing password 201", arguments: [true, false])
+    @Test(
+        "A missing, empty or non-string user name fails with 200, a missing password with 201",
+        arguments: [true, false])
     func missingCredentials(throughClasses: Bool) async throws {
         try await TestServer.run { server in
             let path = throughClasses ? "/classes/_User" : "/users"
@@ -36,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("A name that is taken is 202, whatever the case of its letters")
+    @Test("A taken user name fails with 202, regardless of case")
     func takenName() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("Kim")
@@ -49,7 +51,7 @@ import Testing
         }
     }
 
-    @Test("An address that is taken is 203, whatever the case of its letters, and one that is none is 125")
+    @Test("A taken email address fails with 203, regardless of case, and a malformed one with 125")
     func address() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim", ["email": "kim@example.com"])
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("A client may not call its address verified")
+    @Test("Clients can't set emailVerified at sign-up")
     func emailVerified() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(
@@ -78,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("Sixteen sign-ups with one name at once make one user", arguments: [["kim"], ["kim", "KIM"]])
+    @Test("Sixteen concurrent sign-ups with one name create one user", arguments: [["kim"], ["kim", "KIM"]])
     func simultaneous(spellings: [String]) async throws {
         try await TestServer.run { server in
             let answers = try await concurrently(16) { index in
@@ -91,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("An anonymous user is found again by its id, and becomes a full user with a new token")
+    @Test("An anonymous user logs in by id, and becomes a regular user with a new session token")
     func anonymousUser() async throws {
         try await TestServer.run { server in
             let data: JSONValue = ["authData": ["anonymous": ["id": "b0f1c0de"]]]

@@ -2,10 +2,10 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Taken names in the log")
+@Suite("Log entries for taken user names")
 struct TakenNameLogTests {
     @Test(
-        "A sign-up for a taken name is logged at the level that the option names, in any case of its letters",
+        "Logs sign-ups with a taken name, in any case, at the configured level and without the name",
         arguments: [(nil, "info"), ("warn", "warning"), ("silent", nil)] as [(String?, String?)])
     func taken(level: String?, expected: String?) async throws {
         let lines = LogLines()

@@ -26,9 +26,7 @@ import Testing
         IdentityStandIn.Reply(["keys": .array(try keys.map { try $0.published })])
     }
 
-    @Test(
-        "A token of Apple's signs up and logs in; forged, foreign and stale ones do not; the keys are fetched once, and once more for one that is not among them"
-    )
+    @Test("Accepts valid Apple tokens, rejects forged, foreign and expired ones, and caches the keys")
     func apple() async throws {
         let key = try IdentityKey("one")
         let other = try IdentityKey("one")
@@ -46,10 +44,10 @@ import Testing
                 let refused: [(String, String, String)] = [
                     ("another key", try other.token(Self.claims()), "invalid signature"),
                     ("no signature", unsigned, "invalid algorithm"),
-                    ("a secret's", try key.token(Self.claims(), header: ["alg": "HS256"]), "invalid algorithm"),
+                    ("HS256 header", try key.token(Self.claims(), header: ["alg": "HS256"]), "invalid algorithm"),
                     ("signed by the public key", try key.forged(Self.claims()), "invalid algorithm"),
-                    ("old", try key.token(Self.claims(["exp": .number(now - 100)])), "jwt expired"),
-                    ("early", try key.token(Self.claims(["nbf": .number(now + 100)])), "jwt not active"),
+                    ("expired", try key.token(Self.claims(["exp": .number(now - 100)])), "jwt expired"),
+                    ("not yet valid", try key.token(Self.claims(["nbf": .number(now + 100)])), "jwt not active"),
                     (
                         "another app's", try key.token(Self.claims(["aud": "app.evil"])),
                         "jwt audience invalid. expected: app.other, app.music"
@@ -63,7 +61,7 @@ import Testing
                         "another user's", try key.token(Self.claims(["sub": "eve"])),
                         "auth data is invalid for this user."
                     ),
-                    ("nobody's", "a.b.c", "provided token does not decode as JWT"),
+                    ("malformed", "a.b.c", "provided token does not decode as JWT"),
                     (
                         "an unknown key's", try key.token(Self.claims(), header: ["kid": "two"]),
                         "Unable to find matching key for Key ID: two"
@@ -85,7 +83,7 @@ import Testing
         }
     }
 
-    @Test("Who owns an account by a provider is told to nobody without a proof, and two accounts do not share an id")
+    @Test("Doesn't reveal without proof who owns a provider id, and links each id to only one account")
     func conflicts() async throws {
         let key = try IdentityKey("one")
         let answer: IdentityStandIn.Answer = { _ in try Self.published(key) }
@@ -140,7 +138,7 @@ import Testing
         }
     }
 
-    @Test("Of fifty first log-ins at once one makes the user; the keys are fetched once")
+    @Test("Fifty concurrent first log-ins create one user and fetch the keys once")
     func parallel() async throws {
         let key = try IdentityKey("one")
         let answer: IdentityStandIn.Answer = { _ in try Self.published(key) }
@@ -178,7 +176,7 @@ import Testing
         }
     }
 
-    @Test("Keys that an issuer changes are fetched anew, and a flood of unknown ones is not")
+    @Test("Fetches an issuer's new keys, but sends no requests for a flood of unknown key ids")
     func rotation() async throws {
         let old = try IdentityKey("old")
         let new = try IdentityKey("new")
@@ -226,7 +224,7 @@ import Testing
         }
     }
 
-    @Test("Issuers that are down, slow, redirect or answer too much are given up, and nobody else waits for them")
+    @Test("Log-ins fail in time if an issuer is down, slow or misbehaves, without delaying other requests")
     func broken() async throws {
         let key = try IdentityKey("one")
         let answers: [(String, IdentityStandIn.Answer)] = [

@@ -6,7 +6,7 @@ import Testing
 
 /// Account lockout reveals neither who has an account nor more than the remaining time.
 @Suite struct UnknownAccountTests {
-    @Test("Wrong passwords for a name that nobody has are told what they are told for one that somebody has")
+    @Test("Wrong passwords get the same responses for unknown and existing names")
     func alike() async throws {
         try await TestServer.run(["accountLockout": ["threshold": 3, "duration": 5]]) { server in
             _ = try await server.signUp("kim", ["email": "kim@example.com"])
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("The lock tells the minutes that are left, whole ones, and never more than all")
+    @Test("The lockout error shows the remaining minutes, rounded up but never above the duration")
     func minutes() async throws {
         try await TestServer.run(["accountLockout": ["threshold": 1, "duration": 10]]) { server in
             _ = try await server.signUp("kim")
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("However many names are tried, memory is bounded; locks end")
+    @Test("Memory for unknown names is bounded, and a locked one stays locked until its lockout ends")
     func bounded() {
         let accounts = UnknownAccounts(capacity: 100)
         let policy = Configuration.AccountLockout(threshold: 2, duration: 1, unlockOnPasswordReset: false)

@@ -4,7 +4,9 @@ import Testing
 
 /// The visibility of a user's fields, and permission to change them.
 @Suite struct UserRecordTests {
-    @Test("A user's record is changed by its owner, and by nobody else", arguments: ["/users/", "/classes/_User/"])
+    @Test(
+        "Only the owner can update a user; others don't even learn whether a name is taken",
+        arguments: ["/users/", "/classes/_User/"])
     func updates(path: String) async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -26,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("A user's record is deleted by its owner, and by nobody else")
+    @Test("Only the owner can delete a user")
     func deletion() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -44,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("The address is hidden from others in every form of reading, and shown to its owner")
+    @Test("Hides the email address from others in gets, finds, keys and includes, but not from its owner")
     func address() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim", ["email": "kim@example.com"])
@@ -70,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("The address cannot be guessed by a condition or an order on it: 119")
+    @Test("Rejects conditions and sort orders on the email address with 119")
     func guessing() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim", ["email": "kim@example.com"])
@@ -88,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("No answer ever shows a password, its hash, or a session of another user")
+    @Test("No response contains a password, its hash or another user's session token")
     func secrets() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
@@ -106,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("A query of users by their password finds out nothing")
+    @Test("Conditions on passwords, hashes or session tokens reveal nothing")
     func passwordCondition() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim")
@@ -117,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("Private users are seen by themselves only")
+    @Test("With enforcePrivateUsers, users can see only themselves")
     func privateUsers() async throws {
         try await TestServer.run(["enforcePrivateUsers": true]) { server in
             let kim = try await server.signUp("kim")
