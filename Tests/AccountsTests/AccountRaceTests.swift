@@ -63,9 +63,7 @@ import Testing
         }
     }
 
-    @Test(
-        "A session that ends while it creates another one creates none",
-        arguments: ["/sessions", "/upgradeToRevocableSession"])
+    @Test("A session that ends meanwhile can't create another", arguments: ["/sessions", "/upgradeToRevocableSession"])
     func stolenSessions(path: String) async throws {
         try await TestServer.run(["lockTimeout": 60_000]) { server in
             let kim = try await server.signUp("kim")

@@ -3,7 +3,7 @@ import Rules
 import Testing
 
 @Suite struct ClassPathTests {
-    @Test("A path of a class's own leads to the class, and back; others have none")
+    @Test("Maps system classes to their own paths and back; other classes have none")
     func own() {
         for (className, path) in [
             ("_User", "users"), ("_Session", "sessions"), ("_Role", "roles"), ("_Installation", "installations"),
@@ -15,7 +15,7 @@ import Testing
         #expect(ClassPath.className(ofPath: "songs") == nil)
     }
 
-    @Test("Answers to creations tell users by their own path, and all others below the classes")
+    @Test("Location paths are users/ for users and classes/<Class> for all other objects")
     func told() {
         #expect(ClassPath.path(of: "_User") == "users")
         #expect(ClassPath.path(of: "_Role") == "classes/_Role")

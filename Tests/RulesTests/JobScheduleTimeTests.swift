@@ -55,7 +55,7 @@ import Testing
         ),
     ]
 
-    @Test("A schedule is due when one of its times has come since its last run", arguments: 0..<cases.count)
+    @Test("A schedule is due if one of its times has passed since its last run", arguments: 0..<cases.count)
     func times(index: Int) throws {
         let (schedule, last, now, isDue) = Self.cases[index]
         var row = schedule
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(
-        "What is no schedule is told in words",
+        "Explains why a schedule is invalid",
         arguments: [
             (["params": "["], "params must be a JSON object"), (["params": "[]"], "params must be a JSON object"),
             (["startAfter": 5], "startAfter must be a date"),
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(
-        "A row without an id or a job is no schedule",
+        "Rejects a schedule without an id or a job name",
         arguments: [[:], ["objectId": "s"], ["jobName": "j"], ["objectId": 1, "jobName": "j"]] as [JSONObject])
     func nameless(row: JSONObject) {
         let error = #expect(throws: JobSchedule.Unreadable.self) { try JobSchedule(row) }
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(
-        "A job is started with an object, or with the text of one",
+        "Reads job parameters from an object or a JSON string",
         arguments: [
             (["a": [1]], ["a": [1]]), (#"{"a":[1]}"#, ["a": [1]]), ("", [:]), (.null, [:]), ([:], [:]),
         ] as [(JSONValue, JSONObject)])
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(
-        "A day counts unless it is false, null, zero or empty",
+        "Ignores days of the week that are false, null, zero or empty",
         arguments: [
             (true, true), (1, true), ("1", true), (false, false), (0, false), ("0", false), ("", false), (.null, false),
         ]

@@ -4,7 +4,7 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("Changes of a class by the schemas API")
+@Suite("Class changes through the schemas API")
 struct SchemaChangeTests {
     private static let song = ClassSchema.with(
         nil, fields: ["title": .string, "n": .number, "place": .geoPoint, "album": .pointer("Album")])
@@ -23,12 +23,12 @@ struct SchemaChangeTests {
         "title": Field(.string), "n": Field(.number), "place": Field(.geoPoint), "album": Field(.pointer("Album")),
     ]
 
-    @Test("A change that names no fields changes none", arguments: [nil, .null, [:]] as [JSONValue?])
+    @Test("A change without fields changes nothing", arguments: [nil, .null, [:]] as [JSONValue?])
     func nothing(fields: JSONValue?) throws {
         #expect(try Self.changed(fields) == Self.unchanged)
     }
 
-    @Test("Fields are added behind those that there are, and removed")
+    @Test("Appends new fields and removes deleted ones")
     func addition() throws {
         let fields = try Self.changed(["a": ["type": "Date"], "n": Self.removal, "b": ["type": "File"]])
         #expect(
@@ -39,7 +39,7 @@ struct SchemaChangeTests {
         #expect(fields.keys.elements == ["title", "place", "album", "a", "b"])
     }
 
-    @Test("A field of the same type gets the options that are given, and loses others")
+    @Test("Replaces the options of an existing field")
     func options() throws {
         var schema = Self.song
         schema.fields["title"] = Field(.string, required: true, defaultValue: "x")
@@ -51,7 +51,7 @@ struct SchemaChangeTests {
     }
 
     @Test(
-        "A field keeps its type",
+        "Rejects a different type for an existing field",
         arguments: [
             ["title": ["type": "Number"]], ["title": ["type": "Strange"]], ["title": [:]], ["title": .null],
             ["album": ["type": "Pointer", "targetClass": "Song"]],
@@ -63,21 +63,21 @@ struct SchemaChangeTests {
         #expect(throws: ParseError(255, "Field \(name) exists, cannot update.")) { try Self.changed(fields) }
     }
 
-    @Test("Options are checked as those of new fields are")
+    @Test("Rejects a default value of the wrong type for an existing field")
     func badOptions() {
         #expect(
             throws: ParseError(111, "schema mismatch for Song.n default value; expected Number but got String")
         ) { try Self.changed(["n": ["type": "Number", "defaultValue": "7"]]) }
     }
 
-    @Test("A field that is not there is not removed", arguments: ["none", "Title", "\u{212A}"])
+    @Test("Rejects the removal of an unknown field", arguments: ["none", "Title", "\u{212A}"])
     func missing(name: String) {
         #expect(throws: ParseError(255, "Field \(name) does not exist, cannot delete.")) {
             try Self.changed(.object([Name(name): Self.removal]))
         }
     }
 
-    @Test("Default columns stay")
+    @Test("Rejects the removal of default columns")
     func defaultColumns() {
         for name in ["objectId", "createdAt", "updatedAt", "ACL"] {
             #expect(throws: ParseError(136, "field \(name) cannot be changed")) {
@@ -89,7 +89,7 @@ struct SchemaChangeTests {
         }
     }
 
-    @Test("A place on earth takes another's, but does not join it")
+    @Test("Allows a new GeoPoint field only if the existing one is removed")
     func points() throws {
         let words = "currently, only one GeoPoint field may exist in an object. Adding home when place already exists."
         #expect(throws: ParseError(111, words)) { try Self.changed(["home": ["type": "GeoPoint"]]) }
@@ -99,7 +99,7 @@ struct SchemaChangeTests {
     }
 
     @Test(
-        "A change of which a part is refused changes nothing",
+        "A change with an invalid part changes nothing",
         arguments: [
             ["title": ["__op": "Delete"], "none": ["__op": "Delete"]],
             ["title": ["__op": "Delete"], "new": ["type": "Strange"]],

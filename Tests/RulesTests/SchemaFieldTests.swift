@@ -4,7 +4,7 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("Fields as the schemas API takes them")
+@Suite("Fields in the schemas API")
 struct SchemaFieldTests {
     private static func field(_ json: JSONValue) throws -> Field {
         try SchemaRules.field(json, name: "f", of: "Song")
@@ -19,7 +19,7 @@ struct SchemaFieldTests {
     // MARK: - Types
 
     @Test(
-        "A field has a type by its name",
+        "Reads each field type by name",
         arguments: [
             ("String", .string), ("Number", .number), ("Boolean", .boolean), ("Date", .date), ("Object", .object),
             ("Array", .array), ("Bytes", .bytes), ("File", .file), ("GeoPoint", .geoPoint), ("Polygon", .polygon),
@@ -29,25 +29,25 @@ struct SchemaFieldTests {
         #expect(try Self.field(["type": .string(name), "targetClass": "A"]) == Field(type))
     }
 
-    @Test("Pointers and relations lead to a class, which need not exist", arguments: ["A", "_User", "_Join:a:B"])
+    @Test("Pointers and relations can target classes that don't exist", arguments: ["A", "_User", "_Join:a:B"])
     func targets(target: Name) throws {
         #expect(try Self.field(["type": "Pointer", "targetClass": .string(target.text)]) == Field(.pointer(target)))
         #expect(try Self.field(["type": "Relation", "targetClass": .string(target.text)]) == Field(.relation(target)))
     }
 
-    @Test("Other types do not exist", arguments: ["string", "Text", "", "ACL", "\u{212A}", "Pointer ", "Int"])
+    @Test("Rejects unknown field types", arguments: ["string", "Text", "", "ACL", "\u{212A}", "Pointer ", "Int"])
     func unknownTypes(name: String) {
         #expect(throws: ParseError(111, "invalid field type: \(name)")) { try Self.field(["type": .string(name)]) }
     }
 
     @Test(
-        "A type is a text",
+        "Rejects fields without a type name",
         arguments: [[:], ["type": .null], ["type": 5], ["type": ["String"]], "String", .null] as [JSONValue])
     func oddTypes(json: JSONValue) {
         #expect(throws: ParseError(107, "invalid JSON")) { try Self.field(json) }
     }
 
-    @Test("A pointer without a class is none, nor is a relation", arguments: ["Pointer", "Relation"])
+    @Test("Rejects pointers and relations without a target class", arguments: ["Pointer", "Relation"])
     func withoutTarget(type: String) {
         let name = JSONValue.string(type)
         for json in [["type": name], ["type": name, "targetClass": .null], ["type": name, "targetClass": ""]]
@@ -58,8 +58,7 @@ struct SchemaFieldTests {
         #expect(throws: ParseError(107, "invalid JSON")) { try Self.field(["type": name, "targetClass": 5]) }
     }
 
-    @Test(
-        "The class has a name that a class can have", arguments: ["1a", "a-b", "_Foo", "\u{212A}", "a b", "pg_class"])
+    @Test("Rejects invalid names of target classes", arguments: ["1a", "a-b", "_Foo", "\u{212A}", "a b", "pg_class"])
     func badTarget(target: String) {
         let words =
             "Invalid classname: \(target), classnames can only have alphanumeric characters and _, and must start "
@@ -71,7 +70,7 @@ struct SchemaFieldTests {
 
     // MARK: - Options
 
-    @Test("A field may be required and may have a default of its type")
+    @Test("Accepts required and a default value of the field's type")
     func options() throws {
         #expect(
             try Self.field(["type": "Number", "required": true, "defaultValue": 7])
@@ -86,7 +85,7 @@ struct SchemaFieldTests {
     }
 
     @Test(
-        "A default of another type is refused",
+        "Rejects a default value of another type",
         arguments: [
             (["type": "String", "defaultValue": 7], "String but got Number"),
             (["type": "Date", "defaultValue": "2001-01-01"], "Date but got String"),
@@ -105,7 +104,7 @@ struct SchemaFieldTests {
         }
     }
 
-    @Test("A relation has no options")
+    @Test("Rejects required and default values on relations")
     func relationOptions() throws {
         let relation: JSONObject = ["type": "Relation", "targetClass": "A"]
         var json = relation
@@ -125,7 +124,7 @@ struct SchemaFieldTests {
 
     // MARK: - Fields of a class
 
-    @Test("A class gets its fields in their order")
+    @Test("Keeps the order of a class's fields")
     func order() throws {
         let fields = try Self.newFields(["z": ["type": "String"], "a": ["type": "Number", "required": true]])
         #expect(fields == ["z": Field(.string), "a": Field(.number, required: true)])
@@ -135,7 +134,7 @@ struct SchemaFieldTests {
     }
 
     @Test(
-        "A field has a name that a field can have",
+        "Rejects invalid field names",
         arguments: ["", "1a", "_a", "a-b", "a.b", "\u{E9}", "\u{212A}", "length", "className", "xmin"])
     func badNames(name: String) {
         #expect(throws: ParseError(105, "invalid field name: \(name)")) {
@@ -143,7 +142,7 @@ struct SchemaFieldTests {
         }
     }
 
-    @Test("Default columns are there without being added")
+    @Test("Rejects default columns as new fields")
     func defaultColumns() throws {
         for name in ["objectId", "createdAt", "updatedAt", "ACL"] {
             #expect(throws: ParseError(136, "field \(name) cannot be added")) {
@@ -157,7 +156,7 @@ struct SchemaFieldTests {
         #expect(try Self.newFields(username).keys == ["username"])
     }
 
-    @Test("A class has one place on earth")
+    @Test("Rejects a second GeoPoint field")
     func points() throws {
         let point: JSONValue = ["type": "GeoPoint"]
         func words(_ added: String, _ known: String) -> ParseError {

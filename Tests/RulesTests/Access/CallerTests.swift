@@ -3,10 +3,10 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("Who calls, and with which rights")
+@Suite("Callers and their rights")
 struct CallerTests {
     @Test(
-        "Each key lifts its own rules",
+        "The keys of a caller determine which permissions it bypasses",
         arguments: [
             (Caller.nobody, false, false, false), (.user("u1"), false, false, false), (.master, true, true, true),
             (.readOnlyMaster, true, false, true), (.maintenance, true, true, false), (.server, true, true, true),
@@ -19,7 +19,7 @@ struct CallerTests {
         #expect((caller.writePrincipals == nil) == writesEverything)
     }
 
-    @Test("A caller without a user is everybody, and nobody else")
+    @Test("A caller without a user has only the principal *")
     func withoutUser() {
         #expect(Caller.nobody.principals == ["*"])
         #expect(Caller.nobody.readPrincipals == ["*"])
@@ -27,7 +27,7 @@ struct CallerTests {
         #expect(Caller.nobody.userId == nil)
     }
 
-    @Test("A user is everybody, each of the roles and the own id")
+    @Test("A user has the principals *, its roles and its id")
     func withUser() {
         let caller = Caller.user("u1", roles: ["role:Admins", "role:Editors"])
         #expect(caller.principals == ["*", "role:Admins", "role:Editors", "u1"])
@@ -36,7 +36,7 @@ struct CallerTests {
         #expect(caller.userId == "u1")
     }
 
-    @Test("A context carries the record of its caller's user: with another caller there is none")
+    @Test("Changing the caller of a context clears its user record")
     func record() {
         var context = RequestContext(caller: .user("u1"), mountURL: "", now: ParseDate(milliseconds: 0))
         context.userRecord = ["objectId": "u1"]
@@ -50,7 +50,7 @@ struct CallerTests {
         #expect(context.userRecord == nil)
     }
 
-    @Test("The read-only master key writes with the rights of its user")
+    @Test("The read-only master key bypasses read permissions and writes with its user's")
     func readOnlyMaster() {
         let caller = Caller(power: .readOnlyMaster, user: Caller.user("u1").user)
         #expect(caller.readPrincipals == nil)
@@ -58,7 +58,7 @@ struct CallerTests {
     }
 
     @Test(
-        "An id that reads as another principal lets its user pass for nobody",
+        "A user id that looks like another principal isn't among the caller's principals",
         arguments: [
             "*", "role:Admins", "role:", "userField:owner", "requiresAuthentication", "authenticated", "pointerFields",
             "currentUser",
@@ -68,13 +68,13 @@ struct CallerTests {
     }
 
     @Test(
-        "An id that only resembles a principal is an id",
+        "A user id that only resembles another principal is among the caller's principals",
         arguments: ["roles", "Role:Admins", "role", "\u{212A}", "Currentuser"])
     func ordinaryIds(id: String) {
         #expect(Caller.user(id).principals == ["*", Name(id)])
     }
 
-    @Test("A caller is the user whose id has the same bytes")
+    @Test("Compares the caller's user id byte by byte")
     func sameUser() {
         #expect(Caller.user("u1").isUser("u1"))
         #expect(!Caller.user("u1").isUser("u2"))
@@ -86,7 +86,7 @@ struct CallerTests {
     }
 }
 
-@Suite("The user of a session")
+@Suite("Session users")
 struct SessionUserTests {
     private static func user(
         id: String = "u1", session: String = "s1", token: String = "r:1", roles: [Name] = ["role:A"],
@@ -95,7 +95,7 @@ struct SessionUserTests {
         SessionUser(id: id, sessionId: session, token: token, roles: roles, isAnonymous: isAnonymous)
     }
 
-    @Test("Two are the same when they agree in everything")
+    @Test("Session users are equal only if all their properties are")
     func equality() {
         #expect(Self.user() == Self.user())
         #expect(Self.user().hashValue == Self.user().hashValue)
@@ -105,7 +105,7 @@ struct SessionUserTests {
         ] { #expect(Self.user() != other) }
     }
 
-    @Test("Ids, tokens and roles that look alike make different users")
+    @Test("Look-alike ids, sessions, tokens and roles are different")
     func lookAlikes() {
         let (letter, sign) = LookAlike.kelvin
         #expect(Self.user(id: letter) != Self.user(id: sign))
@@ -114,7 +114,7 @@ struct SessionUserTests {
         #expect(Self.user(roles: [Name("role:\(letter)")]) != Self.user(roles: [Name("role:\(sign)")]))
     }
 
-    @Test("What a user read of itself is remembered with the session, and does not make another user of it")
+    @Test("Caches the user's record without affecting equality")
     func record() {
         let user = Self.user()
         #expect(user.record == nil)
@@ -126,13 +126,13 @@ struct SessionUserTests {
     }
 }
 
-@Suite("The context of a request")
+@Suite("Request contexts")
 struct RequestContextTests {
     private static let context = RequestContext(
         caller: .user("u1"), mountURL: "https://a.example/parse", now: ParseDate(milliseconds: 5), address: "192.0.2.1",
         languages: "de")
 
-    @Test("Acting as the server or for a link changes who acts, and nothing else")
+    @Test("Acting as the server or for a mail link changes only the caller")
     func acting() {
         for (context, caller) in [(Self.context.asServer, Caller.server), (Self.context.asLink, .maintenance)] {
             #expect(context.caller == caller)
@@ -143,7 +143,7 @@ struct RequestContextTests {
         }
     }
 
-    @Test("Who acts for a link in a mail is not the master")
+    @Test("The caller for a mail link bypasses write permissions but isn't a master")
     func link() {
         #expect(!Self.context.asLink.caller.isMaster)
         #expect(Self.context.asLink.caller.writesEverything)

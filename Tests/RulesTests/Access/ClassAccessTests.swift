@@ -3,13 +3,13 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("Classes that not everybody reaches")
+@Suite("Access to system classes")
 struct ClassAccessTests {
     private static let operations = ["get", "find", "create", "update", "delete"]
     private static let clients = [Caller.nobody, .user("u1", roles: ["role:Admins"])]
 
     @Test(
-        "Clients do nothing with the classes of the server itself",
+        "Clients can't access internal classes",
         arguments: [
             "_JobStatus", "_PushStatus", "_JobSchedule", "_Audience", "_Idempotency", "_Join:users:_Role",
             "_Join:likes:Song",
@@ -24,7 +24,7 @@ struct ClassAccessTests {
         }
     }
 
-    @Test("The master and the maintenance key reach them")
+    @Test("The master and maintenance keys can access internal classes")
     func withKeys() throws {
         for caller in [Caller.master, .maintenance] {
             for operation in Self.operations {
@@ -35,7 +35,7 @@ struct ClassAccessTests {
         }
     }
 
-    @Test("Clients neither list nor remove installations, and do all else with them", arguments: clients)
+    @Test("Clients can't find or delete installations, but can get, create and update them", arguments: clients)
     func installations(caller: Caller) throws {
         for operation in ["find", "delete"] {
             let refusal = ParseError.denied(
@@ -45,14 +45,14 @@ struct ClassAccessTests {
         for operation in ["get", "create", "update"] { try caller.check(operation, of: "_Installation") }
     }
 
-    @Test("Everybody reaches the classes of the app", arguments: clients + [.master, .maintenance])
+    @Test("All callers can access app classes and public system classes", arguments: clients + [.master, .maintenance])
     func ordinary(caller: Caller) throws {
         for name in ["Song", "_User", "_Role", "_Session", "_Product", "_Joint", "_JobStatus2", "_join:a:b"] {
             for operation in Self.operations { try caller.check(operation, of: name) }
         }
     }
 
-    @Test("The read-only master key reads every class, and writes none")
+    @Test("The read-only master key can read every class and write none")
     func readOnlyMaster() throws {
         for name in ["Song", "_User", "_JobStatus", "_Hooks", "_Installation", "_Join:users:_Role"] {
             for operation in ["get", "find"] { try Caller.readOnlyMaster.check(operation, of: name) }
@@ -65,7 +65,7 @@ struct ClassAccessTests {
     }
 
     @Test(
-        "Rows that are no objects are written by nobody as objects, and read with keys",
+        "Nobody can write hooks and configuration as objects, and clients can't read them",
         arguments: ["_Hooks", "_GlobalConfig", "_GraphQLConfig"])
     func ownRoutes(name: String) throws {
         for operation in ["create", "update", "delete"] {

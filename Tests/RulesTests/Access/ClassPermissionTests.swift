@@ -3,7 +3,7 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("What class-level permissions let through")
+@Suite("Class-level permissions")
 struct ClassPermissionTests {
     private static let writes: [ClassOperation] = [.create, .update, .delete, .addField]
     private static let reads: [ClassOperation] = [.find, .count, .get]
@@ -16,12 +16,12 @@ struct ClassPermissionTests {
         .field(FieldPath(field), .equal(["__type": "Pointer", "className": "_User", "objectId": .string(userId)]))
     }
 
-    @Test("A class without permissions is open to everybody", arguments: ClassOperation.allCases)
+    @Test("A class without permissions is open to everyone", arguments: ClassOperation.allCases)
     func withoutPermissions(operation: ClassOperation) throws {
         #expect(try ClassSchema.with(nil).permit(operation, to: .nobody) == .everything)
     }
 
-    @Test("An operation that permissions do not name is closed to all but keys", arguments: ClassOperation.allCases)
+    @Test("Without an entry, an operation requires the master or maintenance key", arguments: ClassOperation.allCases)
     func closed(operation: ClassOperation) throws {
         for schema in [ClassSchema.with([:]), .with([Name(operation.rawValue): [:]])] {
             for caller in [Caller.nobody, .user("u1", roles: ["role:Admins"])] {
@@ -32,7 +32,7 @@ struct ClassPermissionTests {
         }
     }
 
-    @Test("The read-only master key is let through to read, and to nothing else")
+    @Test("The read-only master key can read, but not write")
     func readOnlyMaster() throws {
         for operation in Self.reads {
             #expect(try ClassSchema.with([:]).permit(operation, to: .readOnlyMaster) == .everything)
@@ -44,7 +44,7 @@ struct ClassPermissionTests {
         }
     }
 
-    @Test("Users and roles are let through by name, whose bytes count")
+    @Test("Allows users and roles by name, compared byte by byte")
     func principals() throws {
         let schema = ClassSchema.with(["find": ["u1": true, "role:K": true, "\u{E9}": true]])
         for caller in [Caller.user("u1"), .user("u2", roles: ["role:K"]), .user("\u{E9}")] {
@@ -55,13 +55,13 @@ struct ClassPermissionTests {
         }
     }
 
-    @Test("A user whose id is a role's principal has not that role")
+    @Test("A user id that looks like a role doesn't grant the role's permissions")
     func reservedId() {
         let schema = ClassSchema.with(["find": ["role:Admins": true]])
         #expect(throws: Self.denied(.find)) { try schema.permit(.find, to: .user("role:Admins")) }
     }
 
-    @Test("Who must be logged in is told so, as if the object were not there", arguments: ClassOperation.allCases)
+    @Test("requiresAuthentication denies callers without a user with 101", arguments: ClassOperation.allCases)
     func authentication(operation: ClassOperation) throws {
         let schema = ClassSchema.with([Name(operation.rawValue): ["requiresAuthentication": true]])
         #expect(throws: ParseError.denied(101, "Permission denied, user needs to be authenticated.")) {
@@ -70,7 +70,7 @@ struct ClassPermissionTests {
         #expect(try schema.permit(operation, to: .user("u1")) == .everything)
     }
 
-    @Test("Fields that point to users let them through to those objects")
+    @Test("pointerFields allow only objects that point to the user")
     func pointerFields() throws {
         let schema = ClassSchema.with(["get": ["pointerFields": ["owner", "editors"]]])
         #expect(
@@ -79,13 +79,13 @@ struct ClassPermissionTests {
         #expect(throws: Self.denied(.find)) { try schema.permit(.find, to: .user("u1")) }
     }
 
-    @Test("Without a user, fields that point to users let through to no object")
+    @Test("pointerFields allow no objects to callers without a user")
     func pointerFieldsOfNobody() throws {
         let schema = ClassSchema.with(["find": ["pointerFields": ["owner"]]])
         #expect(try schema.permit(.find, to: .nobody) == .any([]))
     }
 
-    @Test("Fields of readers count for reading, fields of writers for changing")
+    @Test("readUserFields apply to reads; writeUserFields to updates, deletes and new fields")
     func userFields() throws {
         let schema = ClassSchema.with(["readUserFields": ["owner"], "writeUserFields": ["editors"]])
         for operation in Self.reads {
@@ -96,7 +96,7 @@ struct ClassPermissionTests {
         }
     }
 
-    @Test("No field lets anybody create objects")
+    @Test("Pointer permissions never allow creating objects")
     func creation() {
         let schema = ClassSchema.with([
             "create": ["pointerFields": ["owner"]], "readUserFields": ["owner"], "writeUserFields": ["owner"],
@@ -104,7 +104,7 @@ struct ClassPermissionTests {
         #expect(throws: Self.denied(.create)) { try schema.permit(.create, to: .user("u1")) }
     }
 
-    @Test("Who is let in by name sees objects that point to others too")
+    @Test("Callers allowed by name or role aren't limited by pointerFields")
     func principalsBeforeFields() throws {
         let schema = ClassSchema.with(["get": ["pointerFields": ["owner"], "role:Admins": true]])
         #expect(try schema.permit(.get, to: .user("u1", roles: ["role:Admins"])) == .everything)
@@ -112,7 +112,7 @@ struct ClassPermissionTests {
         #expect(try open.permit(.get, to: .nobody) == .everything)
     }
 
-    @Test("With both a log-in and fields demanded, users are let through to their own objects")
+    @Test("With requiresAuthentication and pointerFields, users can access only their own objects")
     func authenticationAndFields() throws {
         let schema = ClassSchema.with(["get": ["requiresAuthentication": true, "pointerFields": ["owner"]]])
         #expect(try schema.permit(.get, to: .user("u1")) == .any([Self.pointing("owner", to: "u1")]))

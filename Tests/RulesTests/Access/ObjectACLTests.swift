@@ -3,18 +3,18 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("The ACL that an object gets")
+@Suite("Object ACLs")
 struct ObjectACLTests {
     private static let locked = ACL()
 
-    @Test("A write without an ACL asks for none")
+    @Test("Treats a missing, null or falsy ACL as absent")
     func absent() throws {
         #expect(try ObjectACL.requested(nil) == nil)
         #expect(try ObjectACL.requested(.null) == nil)
         for value in [JSONValue.bool(false), 0, ""] { #expect(try ObjectACL.requested(value) == nil) }
     }
 
-    @Test("An object is read as an ACL; an empty one lets nobody in")
+    @Test("Reads an object as an ACL; an empty one denies everyone")
     func given() throws {
         #expect(
             try ObjectACL.requested(["*": ["read": true], "u1": ["read": true, "write": true]])
@@ -23,7 +23,7 @@ struct ObjectACLTests {
     }
 
     @Test(
-        "What is no ACL lets nobody in, rather than everybody",
+        "An invalid ACL denies everyone instead of allowing everyone",
         arguments: [
             true, 1, "public", [], ["*"], ["__op": "Delete"], ["__op": "Add", "objects": [], "*": ["read": true]],
         ] as [JSONValue])
@@ -31,7 +31,7 @@ struct ObjectACLTests {
         #expect(try ObjectACL.requested(value) == Self.locked)
     }
 
-    @Test("An ACL for a user that was never saved is refused with 123")
+    @Test("Rejects an ACL for an unsaved user with 123")
     func unresolved() {
         #expect(throws: ParseError(123, "Invalid ACL.")) {
             try ObjectACL.requested(["*unresolved": ["read": true]])
@@ -40,14 +40,14 @@ struct ObjectACLTests {
 
     // MARK: - The class's own
 
-    @Test("A class gives no ACL unless its permissions have one that is not public")
+    @Test("A class has no default ACL unless its permissions contain one that isn't public")
     func withoutPreset() {
         #expect(ObjectACL.preset(.with(nil), .nobody) == nil)
         #expect(ObjectACL.preset(.with(["find": ["*": true]]), .nobody) == nil)
         #expect(ObjectACL.preset(.with(["ACL": ["*": ["read": true, "write": true]]]), .nobody) == nil)
     }
 
-    @Test("The ACL of a class names the caller where it says currentUser")
+    @Test("Replaces currentUser in a class's default ACL with the caller")
     func preset() {
         let schema = ClassSchema.with([
             "ACL": [
@@ -60,7 +60,7 @@ struct ObjectACLTests {
         #expect(ObjectACL.preset(schema, .nobody) == ACL(readers: ["*"], writers: ["role:Admins"]))
     }
 
-    @Test("An ACL for the caller alone lets nobody in when nobody is logged in")
+    @Test("A default ACL for currentUser alone denies everyone if nobody is logged in")
     func presetOfNobody() {
         let schema = ClassSchema.with(["ACL": ["currentUser": ["read": true, "write": true]]])
         #expect(ObjectACL.preset(schema, .nobody) == Self.locked)
@@ -68,13 +68,13 @@ struct ObjectACLTests {
         #expect(ObjectACL.preset(.with(["ACL": [:]]), .user("u1")) == Self.locked)
     }
 
-    @Test("A user whose id reads as another principal is not entered", arguments: ["*", "role:Admins"])
+    @Test("A default ACL leaves out a user whose id looks like another principal", arguments: ["*", "role:Admins"])
     func presetOfReservedId(id: String) {
         let schema = ClassSchema.with(["ACL": ["currentUser": ["read": true, "write": true]]])
         #expect(ObjectACL.preset(schema, .user(id)) == Self.locked)
     }
 
-    @Test("An ACL of a class that cannot be read closes the objects, rather than opening them")
+    @Test("An invalid default ACL denies everyone instead of allowing everyone")
     func unreadablePreset() {
         var many: JSONObject = [:]
         for index in 0...HardLimits.principals { many["u\(index)"] = ["read": true] }
@@ -85,7 +85,7 @@ struct ObjectACLTests {
 
     // MARK: - Users
 
-    @Test("A new user may read and write itself; all others read it where users are public")
+    @Test("New users can read and write themselves; others can read them unless users are private")
     func newUser() throws {
         for value in [nil, JSONValue.null, false, 0, ""] {
             #expect(
@@ -96,7 +96,7 @@ struct ObjectACLTests {
         }
     }
 
-    @Test("A user's own ACL never locks the user out", arguments: [true, false])
+    @Test("A user's ACL always lets the user read and write", arguments: [true, false])
     func ownACL(isPrivate: Bool) throws {
         func acl(_ value: JSONValue, isUpdate: Bool) throws -> ACL? {
             try ObjectACL.ofUser(value, objectId: "u1", isUpdate: isUpdate, isPrivate: isPrivate)
@@ -113,7 +113,7 @@ struct ObjectACLTests {
         }
     }
 
-    @Test("An update without an ACL leaves it; one that is false makes the user private")
+    @Test("An update without an ACL keeps it; false makes the user private")
     func update() throws {
         #expect(try ObjectACL.ofUser(nil, objectId: "u1", isUpdate: true, isPrivate: false) == nil)
         #expect(try ObjectACL.ofUser(.null, objectId: "u1", isUpdate: true, isPrivate: false) == nil)
@@ -122,7 +122,7 @@ struct ObjectACLTests {
                 == ACL(readers: ["u1"], writers: ["u1"]))
     }
 
-    @Test("An ACL that names somebody who looks like the user does not name the user")
+    @Test("An ACL entry for a look-alike id doesn't count as the user's")
     func lookAlike() throws {
         let (letter, sign) = LookAlike.kelvin
         let value: JSONValue = .object([Name(letter): ["read": true, "write": true]])

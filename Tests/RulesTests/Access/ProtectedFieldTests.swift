@@ -33,7 +33,7 @@ struct ProtectedFieldTests {
 
     // MARK: - Sets that apply to a caller
 
-    @Test("Without sets, nothing is hidden")
+    @Test("Hides nothing without protected fields")
     func open() throws {
         for schema in [ClassSchema.with(nil), Self.song([:]), Self.song(["*": []])] {
             #expect(try Self.hidden(schema, from: .nobody) == [])
@@ -41,7 +41,7 @@ struct ProtectedFieldTests {
         }
     }
 
-    @Test("Everybody's set holds for callers without a user and for users that no other set is about")
+    @Test("The set * applies to callers without a user and to users that no other set covers")
     func everybody() throws {
         let schema = Self.song(["*": ["a", "b"]])
         for caller in [Caller.nobody, .user("u1"), .user("u1", roles: ["role:Admins"])] {
@@ -49,7 +49,7 @@ struct ProtectedFieldTests {
         }
     }
 
-    @Test("Each set that is about a caller unhides what it does not name")
+    @Test("Hides only fields that are in every set that applies to the caller")
     func intersection() throws {
         let schema = Self.song([
             "*": ["a", "b", "c"], "authenticated": ["a", "b"], "role:Editors": ["b", "c"], "u1": [],
@@ -61,7 +61,7 @@ struct ProtectedFieldTests {
         #expect(try Self.hidden(schema, from: .user("u1", roles: ["role:Editors"])) == [])
     }
 
-    @Test("A set for those who are logged in hides nothing from others")
+    @Test("The set authenticated doesn't apply to callers without a user")
     func authenticatedAlone() throws {
         let schema = Self.song(["authenticated": ["a"], "role:Editors": ["a", "b"], "u1": ["c"]])
         #expect(try Self.hidden(schema, from: .nobody) == [])
@@ -69,7 +69,7 @@ struct ProtectedFieldTests {
         #expect(try Self.hidden(schema, from: .user("u1")) == [])
     }
 
-    @Test("Keys see all fields of all objects", arguments: [Caller.master, .readOnlyMaster, .maintenance])
+    @Test("Privileged keys see all fields of all objects", arguments: [Caller.master, .readOnlyMaster, .maintenance])
     func keys(caller: Caller) throws {
         let access = try Self.access(Self.song(["*": ["a"], "userField:owner": ["b"]]), caller)
         #expect(access.hidden == [])
@@ -77,7 +77,7 @@ struct ProtectedFieldTests {
         #expect(access.readers == nil)
     }
 
-    @Test("Ids and roles that look like another's unhide nothing")
+    @Test("Sets for look-alike ids and roles don't apply")
     func lookAlikes() throws {
         let (composed, decomposed) = LookAlike.acute
         let schema = Self.song(["*": ["a"], "K": [], "role:K": [], Name(composed): []])
@@ -89,7 +89,7 @@ struct ProtectedFieldTests {
         }
     }
 
-    @Test("A user whose id reads as another entity is not that entity")
+    @Test("A set for a role or field doesn't apply to a user whose id looks like it")
     func reservedIds() throws {
         let schema = Self.song(["*": ["a"], "role:Admins": [], "userField:owner": []])
         for id in ["role:Admins", "userField:owner"] {
@@ -99,7 +99,7 @@ struct ProtectedFieldTests {
 
     // MARK: - The option
 
-    @Test("The option adds to the sets of the class")
+    @Test("The option protectedFields adds to the sets of the class")
     func option() throws {
         let options: JSONObject = [
             "protectedFields": ["Song": ["*": ["b"], "role:Editors": ["c"]], "Album": ["*": ["c"]]]
@@ -110,7 +110,7 @@ struct ProtectedFieldTests {
         #expect(try Self.hidden(.with(nil), from: .nobody, options) == ["b"])
     }
 
-    @Test("The option is about the class whose name has the same bytes")
+    @Test("The option protectedFields compares class names byte by byte")
     func optionOfLookAlike() throws {
         let options: JSONObject = ["protectedFields": ["\u{212A}": ["*": ["title"]]]]
         #expect(try Self.hidden(.with(nil, name: "K"), from: .nobody, options) == [])
@@ -119,7 +119,7 @@ struct ProtectedFieldTests {
 
     // MARK: - Fields that contain users
 
-    @Test("A field that names the user has a set of its own, which counts object by object")
+    @Test("A userField set applies object by object, to the user in that field")
     func ownerRules() throws {
         let access = try Self.access(
             Self.song(["*": ["a", "b"], "userField:owner": ["b"], "userField:editors": []]), .user("u1"))
@@ -127,7 +127,7 @@ struct ProtectedFieldTests {
         #expect(Self.rules(access) == ["owner u1 [\"b\"]", "editors u1 []"])
     }
 
-    @Test("Nobody is named by a field without being logged in")
+    @Test("userField sets don't apply to callers without a user")
     func ownerRulesOfNobody() throws {
         let access = try Self.access(Self.song(["*": ["a"], "userField:owner": []]), .nobody)
         #expect(access.hidden == ["a"])
@@ -136,7 +136,7 @@ struct ProtectedFieldTests {
 
     // MARK: - Users
 
-    @Test("Of other users, neither the mail address nor what login providers know is seen")
+    @Test("Hides other users' email and authData by default")
     func users() throws {
         let access = try Self.access(.with(nil, name: "_User"), .user("u1"))
         #expect(access.hidden == ["email", "authData"])
@@ -144,7 +144,7 @@ struct ProtectedFieldTests {
         #expect(try Self.hidden(.with(nil, name: "_User"), from: .nobody) == ["email", "authData"])
     }
 
-    @Test("No set unhides what login providers know of others")
+    @Test("No set unhides other users' authData")
     func providers() throws {
         let schema = ClassSchema.with(["find": ["*": true], "protectedFields": ["u1": []]], name: "_User")
         #expect(try Self.hidden(schema, from: .user("u1")) == ["authData"])
@@ -156,14 +156,14 @@ struct ProtectedFieldTests {
             ])
     }
 
-    @Test("Users who ask for themselves see everything")
+    @Test("Users who request themselves see all their fields")
     func ownUser() throws {
         let access = try Self.access(.with(nil, name: "_User"), .user("u1"), isOwnUser: true)
         #expect(access.hidden == [])
         #expect(access.ownerRules.isEmpty)
     }
 
-    @Test("Where owners are not exempt, users do not see their protected fields, but their own providers")
+    @Test("Without protectedFieldsOwnerExempt, users see their authData but not their protected fields")
     func ownUserNotExempt() throws {
         let options: JSONObject = ["protectedFieldsOwnerExempt": false]
         let schema = ClassSchema.with(nil, name: "_User")
@@ -174,7 +174,7 @@ struct ProtectedFieldTests {
         #expect(Self.rules(found) == ["itself u1 [\"authData\", \"email\"]"])
     }
 
-    @Test("Only users are exempt, not objects of other classes with the id of one")
+    @Test("Only users are exempt, not objects of other classes with a user's id")
     func ownUserOfAnotherClass() throws {
         let access = try Self.access(Self.song(["*": ["a"]]), .user("u1"), isOwnUser: true)
         #expect(access.hidden == ["a"])
@@ -183,7 +183,7 @@ struct ProtectedFieldTests {
 
     // MARK: - Other parts of a read access
 
-    @Test("An access has the caller's principals, and the condition of the class's permissions")
+    @Test("Read access contains the caller's principals and the class's permission filter")
     func rights() throws {
         let protected = ProtectedFields(try deployment(), loginData: { _ in ["shown": true] })
         let schema = ClassSchema.with(["get": ["pointerFields": ["owner"]]])

@@ -4,7 +4,7 @@ import Rules
 import Testing
 
 /// A caller can't query fields that are hidden from them, since the result would reveal their values.
-@Suite("Queries by protected fields")
+@Suite("Queries on protected fields")
 struct ProtectedQueryTests {
     private static let access = ReadAccess(readers: ["*"], hidden: ["secret", "\u{E9}"])
     private static let refusal = ParseError.denied(119, "This user is not allowed to query secret on class Song")
@@ -16,7 +16,7 @@ struct ProtectedQueryTests {
     }
 
     @Test(
-        "A condition on a hidden field is refused, wherever it stands",
+        "Rejects conditions on hidden fields at any depth",
         arguments: [
             field("secret"), field("secret.inner"), field("secret.0.x"), .all([field("title"), field("secret")]),
             .any([field("secret"), field("title")]), .none([field("secret")]),
@@ -26,21 +26,21 @@ struct ProtectedQueryTests {
         #expect(throws: Self.refusal) { try Self.access.check(filter, [], of: "Song") }
     }
 
-    @Test("A hidden field tells no order", arguments: ["secret", "secret.inner"], [false, true])
+    @Test("Rejects sorting by hidden fields", arguments: ["secret", "secret.inner"], [false, true])
     func orders(key: String, isDescending: Bool) {
         let refusal = ParseError.denied(119, "This user is not allowed to sort by secret on class Song")
         let order = Self.order("title") + Self.order(key, isDescending: isDescending)
         #expect(throws: refusal) { try Self.access.check(.everything, order, of: "Song") }
     }
 
-    @Test("Of a condition and an order by hidden fields, the condition is named")
+    @Test("Reports the condition first if both condition and sort order use hidden fields")
     func both() {
         #expect(throws: Self.refusal) {
             try Self.access.check(Self.field("secret"), Self.order("secret"), of: "Song")
         }
     }
 
-    @Test("Other fields may be asked for, those that merely resemble hidden ones too")
+    @Test("Allows other fields, even if their names resemble hidden ones")
     func others() throws {
         for key in ["title", "secrets", "title.secret", "Secret", "e\u{301}"] {
             try Self.access.check(Self.field(key), Self.order(key), of: "Song")
@@ -48,7 +48,7 @@ struct ProtectedQueryTests {
         try Self.access.check(.everything, [], of: "Song")
     }
 
-    @Test("Who sees everything asks for everything")
+    @Test("Allows all fields if none are hidden")
     func withoutHiddenFields() throws {
         try ReadAccess().check(Self.field("secret"), Self.order("secret"), of: "Song")
         try ReadAccess().check(malformed: ["secret": ["$strange": 1]], of: "Song")
@@ -57,7 +57,7 @@ struct ProtectedQueryTests {
     // MARK: - Invalid conditions
 
     @Test(
-        "A hidden field is refused in a condition that makes no sense as well",
+        "Rejects hidden fields in malformed conditions, too",
         arguments: [
             ["secret": ["$strange": 1]], ["secret.x": ["$strange": 1]], ["title": ["$strange": 1], "secret": 1],
             ["$or": [["title": 1], ["secret": ["$strange": 1]]]],
@@ -69,7 +69,7 @@ struct ProtectedQueryTests {
     }
 
     @Test(
-        "What else is wrong with a condition is left to its reader",
+        "Ignores malformed conditions without hidden fields",
         arguments: [
             [:], ["title": ["$strange": 1]], ["title": ["secret": 1]], ["$or": "secret"], ["$or": ["secret"]],
             ["\u{212A}": 1],

@@ -4,7 +4,7 @@ import Rules
 import ServerConfiguration
 import Testing
 
-@Suite("Class-level permissions as they are given")
+@Suite("Validation of class-level permissions")
 struct SchemaPermissionRuleTests {
     private static func read(_ value: JSONValue, _ options: JSONObject = [:]) throws -> ClassLevelPermissions? {
         let schema = ClassSchema.with(
@@ -34,7 +34,7 @@ struct SchemaPermissionRuleTests {
         #expect(try Self.read([:]) == ClassLevelPermissions(json: [:]))
     }
 
-    @Test("What is right is read as it is given")
+    @Test("Accepts valid permissions unchanged")
     func valid() throws {
         let json: JSONObject = [
             "find": ["*": true, "role:Admins": true], "get": ["requiresAuthentication": true],
@@ -54,7 +54,7 @@ struct SchemaPermissionRuleTests {
     }
 
     @Test(
-        "Permissions that are no object are refused, unless they have no members and are not false",
+        "Rejects permissions that aren't objects, except truthy values without members",
         arguments: [
             ("", "invalid JSON"), (0, "invalid JSON"), (false, "invalid JSON"), (1, nil), (true, nil), ([], nil),
             ("*", "0 is not a valid operation for class level permissions"),
@@ -65,14 +65,14 @@ struct SchemaPermissionRuleTests {
         if refusal == nil { #expect(try Self.read(value) == ClassLevelPermissions(json: [:])) }
     }
 
-    @Test("Only operations have permissions", arguments: ["read", "Find", "*", "", "acl", "\u{212A}"])
+    @Test("Rejects unknown operations", arguments: ["read", "Find", "*", "", "acl", "\u{212A}"])
     func operations(name: String) throws {
         let words = "\(name) is not a valid operation for class level permissions"
         #expect(try Self.refusal(.object([Name(name): ["*": true]])) == words)
     }
 
     @Test(
-        "Who may do an operation is an object",
+        "Rejects an operation whose value isn't an object",
         arguments: [("*", "*"), (true, "true"), ([], "[]")] as [(JSONValue, String)])
     func entries(value: JSONValue, shown: String) throws {
         #expect(
@@ -81,7 +81,7 @@ struct SchemaPermissionRuleTests {
     }
 
     @Test(
-        "Whoever is let in is let in with true",
+        "Rejects a principal whose value isn't true",
         arguments: [(false, "false"), ("true", "true"), (1, "1"), (.null, "null"), ([:], "{}")] as [(JSONValue, String)]
     )
     func flags(value: JSONValue, shown: String) throws {
@@ -94,14 +94,14 @@ struct SchemaPermissionRuleTests {
 
     private static let badEntities = ["", "role:", "a-b", "a b", "* ", "u_1", "\u{E9}", "\u{212A}", "userField:owner"]
 
-    @Test("Users are named by ids of letters and digits", arguments: badEntities)
+    @Test("Rejects invalid user ids and roles", arguments: badEntities)
     func entities(entity: String) throws {
         let words = "'\(entity)' is not a valid key for class level permissions"
         #expect(try Self.refusal(["find": .object([Name(entity): true])]) == words)
         #expect(try Self.refusal(["ACL": .object([Name(entity): ["read": true]])]) == words)
     }
 
-    @Test("Where apps choose ids, users are named by any", arguments: badEntities.dropFirst())
+    @Test("allowCustomObjectId allows any user id except an empty one", arguments: badEntities.dropFirst())
     func customEntities(entity: String) throws {
         let options: JSONObject = ["allowCustomObjectId": true]
         #expect(try Self.refusal(["find": .object([Name(entity): true])], options) == nil)
@@ -112,7 +112,7 @@ struct SchemaPermissionRuleTests {
     // MARK: - Fields that contain users
 
     @Test(
-        "Only pointers to users and arrays name users",
+        "Rejects pointer permissions on fields other than user pointers and arrays",
         arguments: [
             ("title", "title"), ("album", "album"), ("fans", "fans"), ("data", "data"), ("none", "none"), (5, "5"),
         ]
@@ -127,7 +127,7 @@ struct SchemaPermissionRuleTests {
         #expect(try Self.refusal(["writeUserFields": list]) == words("writeUserFields"))
     }
 
-    @Test("Fields that name users are lists")
+    @Test("Rejects pointer permissions that aren't arrays")
     func userFieldLists() throws {
         #expect(
             try Self.refusal(["get": ["pointerFields": "owner"]])
@@ -141,7 +141,7 @@ struct SchemaPermissionRuleTests {
 
     // MARK: - Protected fields
 
-    @Test("Protected fields are lists by whom they are hidden from")
+    @Test("Rejects protected fields that aren't arrays by valid principal")
     func protectedForms() throws {
         #expect(
             try Self.refusal(["protectedFields": ["title"]])
@@ -154,7 +154,7 @@ struct SchemaPermissionRuleTests {
                 == "'a-b' is not a valid key for class level permissions")
     }
 
-    @Test("Columns of every class are not protected", arguments: ["objectId", "createdAt", "updatedAt", "ACL"])
+    @Test("Rejects default fields as protected fields", arguments: ["objectId", "createdAt", "updatedAt", "ACL"])
     func protectedDefaults(field: String) throws {
         #expect(
             try Self.refusal(["protectedFields": ["*": ["title", .string(field)]]])
@@ -162,7 +162,7 @@ struct SchemaPermissionRuleTests {
     }
 
     @Test(
-        "Only fields that exist are protected",
+        "Rejects unknown protected fields",
         arguments: [("none", "none"), ("Title", "Title"), (7, "7")] as [(JSONValue, String)])
     func protectedUnknown(field: JSONValue, shown: String) throws {
         #expect(
@@ -173,7 +173,7 @@ struct SchemaPermissionRuleTests {
     // MARK: - The ACL of new objects
 
     @Test(
-        "The ACL of new objects says of each principal whether it reads and writes",
+        "Rejects a default ACL with entries other than read and write flags",
         arguments: [
             ["*": true], ["*": ["read": "yes"]], ["u1": ["read": true, "delete": true]], ["currentUser": []],
         ] as [JSONObject])
@@ -183,7 +183,7 @@ struct SchemaPermissionRuleTests {
                 == "'\(JSONValue.object(acl).text)' is not a valid value for class level permissions acl")
     }
 
-    @Test("An ACL that is no object is refused")
+    @Test("Rejects a default ACL that isn't an object")
     func oddACL() throws {
         #expect(try Self.refusal(["ACL": "*"]) == "'*' is not a valid value for class level permissions acl")
         #expect(try Self.refusal(["ACL": .null]) == "'null' is not a valid value for class level permissions acl")

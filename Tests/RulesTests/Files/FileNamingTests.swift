@@ -1,13 +1,13 @@
 import Rules
 import Testing
 
-@Suite("Names that an upload can have given")
+@Suite("File names of uploads")
 struct FileNamingTests {
     private static let digits = "0123456789abcdef0123456789abcdef"
     private static let uuid = "0123abcd-0123-4567-89ab-0123456789ab"
 
     @Test(
-        "Random digits stand before the last part of a name",
+        "Recognizes uploads by random digits before the last path component",
         arguments: [
             "\(digits)_a.txt", "\(digits)_é +%.txt", "covers/\(digits)_a.txt", "a/b/\(digits)_a.txt", "\(uuid)-a.txt",
             "tfss-\(uuid)-a.txt",
@@ -18,7 +18,7 @@ struct FileNamingTests {
     }
 
     @Test(
-        "Other names could be those of any file of the bucket",
+        "Rejects names that no upload can have",
         arguments: [
             "backups/db.sql", "../x", "..", "", "/", "/a", "a/", "a//b", ".env", "\(digits)_a.txt/",
             "\(digits)_/db.sql",
@@ -30,7 +30,7 @@ struct FileNamingTests {
     }
 
     @Test(
-        "Names that clients choose count where uploads keep them, outside of folders",
+        "Accepts names chosen by clients only with preserveFileName and outside of folders",
         arguments: [
             "db.sql", "a b~@.x", "\(digits)_", "\(digits)a.txt", "\(digits.dropLast())_a.txt", "\(uuid)_a.txt",
             "tfss-a.txt",

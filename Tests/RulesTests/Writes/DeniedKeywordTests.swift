@@ -3,7 +3,7 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("Keywords that data may not contain")
+@Suite("Denied keywords")
 struct DeniedKeywordTests {
     private static func refusal(_ rule: String) -> ParseError {
         ParseError(105, "Prohibited keyword in request data: \(rule).")
@@ -20,13 +20,13 @@ struct DeniedKeywordTests {
         (["_bsontype": "Code"], #"{"key":"_bsontype","value":"Code"}"#),
     ]
 
-    @Test("Prototypes and code of MongoDB are denied, and the rule is told", arguments: 0..<denied.count)
+    @Test("Denies prototypes and MongoDB code by default, and names the rule", arguments: 0..<denied.count)
     func defaults(index: Int) {
         let (member, rule) = Self.denied[index]
         #expect(throws: Self.refusal(rule)) { try Self.check(member) }
     }
 
-    @Test("Depth and siblings hide nothing", arguments: 0..<denied.count)
+    @Test("Finds keywords at any depth and among other keys", arguments: 0..<denied.count)
     func depth(index: Int) {
         let (member, rule) = Self.denied[index]
         let value = JSONValue.object(member)
@@ -38,7 +38,7 @@ struct DeniedKeywordTests {
         ] as [JSONObject] { #expect(throws: Self.refusal(rule), "\(body)") { try Self.check(body) } }
     }
 
-    @Test("A pattern is found anywhere in a text")
+    @Test("Matches patterns anywhere in a key or value")
     func parts() {
         #expect(throws: Self.refusal(#"{"key":"constructor"}"#)) { try Self.check(["myconstructor2": 1]) }
         #expect(throws: Self.refusal(#"{"key":"_bsontype","value":"Code"}"#)) {
@@ -47,7 +47,7 @@ struct DeniedKeywordTests {
     }
 
     @Test(
-        "What resembles a keyword is none",
+        "Allows keys and values that only resemble a keyword",
         arguments: [
             ["Constructor": 1], ["construct": 1], ["_proto_": 1], ["a": "constructor"], ["a": ["__proto__"]],
             ["_bsontype": "code"], ["_bsontype": ["Code"]], ["_bsontype": 1], ["bsontype": "Code"],
@@ -57,21 +57,21 @@ struct DeniedKeywordTests {
         try Self.check(body)
     }
 
-    @Test("A mark that combines with a keyword's last letter does not hide the keyword")
+    @Test("A combining mark after a keyword doesn't hide it")
     func combiningMarks() {
         #expect(throws: Self.refusal(#"{"key":"constructor"}"#)) { try Self.check(["constructor\u{301}": 1]) }
     }
 
     // MARK: - Rules of a deployment
 
-    @Test("A deployment's rules take the place of the usual ones; without any, nothing is denied")
+    @Test("Configured rules replace the default ones, and an empty list denies nothing")
     func replaced() throws {
         try Self.check(["__proto__": 1], [["key": "other"]])
         try Self.check(["__proto__": 1, "constructor": 1], [])
         #expect(throws: Self.refusal(#"{"key":"other"}"#)) { try Self.check(["other": 1], [["key": "other"]]) }
     }
 
-    @Test("Texts of a rule are regular expressions for keys and texts")
+    @Test("Strings in a rule are regular expressions for keys and values")
     func patterns() throws {
         let rules: JSONValue = [["key": "^a[0-9]+$"], ["value": "(?i)^evil"]]
         #expect(throws: Self.refusal(#"{"key":"^a[0-9]+$"}"#)) { try Self.check(["x": ["a12": 1]], rules) }
@@ -80,7 +80,7 @@ struct DeniedKeywordTests {
         try Self.check(["ba12": 1, "a": "no evil"], rules)
     }
 
-    @Test("Other values of a rule are compared as they are")
+    @Test("Compares other values in a rule for equality")
     func values() throws {
         let rules: JSONValue = [["key": "n", "value": 5], ["value": ["x": true]]]
         #expect(throws: Self.refusal(#"{"key":"n","value":5}"#)) { try Self.check(["n": 5], rules) }
@@ -88,7 +88,7 @@ struct DeniedKeywordTests {
         try Self.check(["n": "5", "m": 5, "y": ["x": false]], rules)
     }
 
-    @Test("Of several rules that are broken, the first is told")
+    @Test("Names the first of several violated rules")
     func first() {
         #expect(throws: Self.refusal(#"{"key":"b"}"#)) {
             try Self.check(["a": ["b": 1]], [["key": "b"], ["value": 1]])
@@ -98,7 +98,7 @@ struct DeniedKeywordTests {
         }
     }
 
-    @Test("A rule that names neither a key nor a value denies nothing")
+    @Test("A rule without a key or value denies nothing")
     func emptyRule() throws {
         try Self.check(["a": ["b": 1]], [[:]])
     }

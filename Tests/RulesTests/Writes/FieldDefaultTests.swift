@@ -28,7 +28,7 @@ struct FieldDefaultTests {
         "n": Field(.number, defaultValue: 7), "s": Field(.string, defaultValue: "x"), "t": Field(.string),
     ])
 
-    @Test("A new object gets the default of each field that it does not bring, and no other")
+    @Test("Fills in the default values of fields that a new object doesn't set")
     func defaults() throws {
         let result = try Self.apply(["s": .set("own"), "t": .set("t")], Self.preset)
         #expect(result.filled == ["n"])
@@ -36,7 +36,7 @@ struct FieldDefaultTests {
         #expect(try Self.apply([:], Self.preset).filled == ["n", "s"])
     }
 
-    @Test("A field that is removed or null has no value", arguments: [FieldOperation.delete, .set(.null)])
+    @Test("Fills in the default values of deleted and null fields", arguments: [FieldOperation.delete, .set(.null)])
     func noValue(operation: FieldOperation) throws {
         let result = try Self.apply(["n": operation, "s": .set("own")], Self.preset)
         #expect(result.filled == ["n"])
@@ -44,7 +44,7 @@ struct FieldDefaultTests {
     }
 
     @Test(
-        "Every other value counts as one, the empty too",
+        "Default values don't replace other values or operations, even empty ones",
         arguments: [FieldOperation.set(0), .set(""), .set(false), .set([]), .set([:]), .increment(1), .add([])])
     func otherValues(operation: FieldOperation) throws {
         let result = try Self.apply(["n": operation, "s": operation], Self.preset)
@@ -52,7 +52,7 @@ struct FieldDefaultTests {
         #expect(result.operations == ["n": operation, "s": operation])
     }
 
-    @Test("An update gets no defaults, whatever it removes")
+    @Test("Updates get no default values, even for removed fields")
     func update() throws {
         for operations in [[:], ["n": .delete, "s": .set(.null)]] as [Operations] {
             let result = try Self.apply(operations, Self.preset, isCreating: false)
@@ -61,7 +61,7 @@ struct FieldDefaultTests {
         }
     }
 
-    @Test("A default of null, which parse-server may have stored, is none")
+    @Test("Ignores a default value of null, which parse-server may have stored")
     func null() throws {
         let schema = Self.schema(["n": Field(.number, defaultValue: .null)])
         #expect(try Self.apply([:], schema).operations == [:])
@@ -70,7 +70,7 @@ struct FieldDefaultTests {
         }
     }
 
-    @Test("A default is for the field whose name has the same bytes")
+    @Test("A look-alike field name doesn't prevent a default value")
     func lookAlikes() throws {
         let schema = Self.schema(["\u{E9}": Field(.number, defaultValue: 7)])
         #expect(try Self.apply(["e\u{301}": .set(1)], schema).filled == ["\u{E9}"])
@@ -81,7 +81,7 @@ struct FieldDefaultTests {
     private static let demanding = schema(["title": Field(.string, required: true)])
     private static let missing = ParseError(142, "title is required")
 
-    @Test("A new object brings what its class requires")
+    @Test("Rejects new objects whose required fields are missing, null or an empty string")
     func required() throws {
         #expect(throws: Self.missing) { try Self.apply([:], Self.demanding) }
         for operation in [FieldOperation.delete, .set(.null), .set("")] {
@@ -92,7 +92,7 @@ struct FieldDefaultTests {
         }
     }
 
-    @Test("An update may leave it, and may not remove it")
+    @Test("Updates can omit required fields, but not remove or empty them")
     func requiredOnUpdate() throws {
         #expect(try Self.apply(["other": .set(1)], Self.demanding, isCreating: false).filled == [])
         for operation in [FieldOperation.delete, .set(.null), .set("")] {
@@ -100,7 +100,7 @@ struct FieldDefaultTests {
         }
     }
 
-    @Test("A default is what a required field needs, but not in place of an empty text")
+    @Test("A default value fills a missing required field, but doesn't replace an empty string")
     func requiredWithDefault() throws {
         let schema = Self.schema(["title": Field(.string, required: true, defaultValue: "untitled")])
         #expect(try Self.apply([:], schema).operations == ["title": .set("untitled")])
@@ -109,12 +109,12 @@ struct FieldDefaultTests {
         #expect(throws: Self.missing) { try Self.apply(["title": .delete], schema, isCreating: false) }
     }
 
-    @Test("A field that is said not to be required is not")
+    @Test("A field with required set to false can be missing")
     func notRequired() throws {
         #expect(try Self.apply([:], Self.schema(["title": Field(.string, required: false)])).filled == [])
     }
 
-    @Test("The first field that is missing is told")
+    @Test("Reports the first missing field")
     func first() {
         let schema = Self.schema(["b": Field(.string, required: true), "a": Field(.string, required: true)])
         #expect(throws: ParseError(142, "b is required")) { try Self.apply([:], schema) }
@@ -123,8 +123,7 @@ struct FieldDefaultTests {
 
     // MARK: - Columns that the server fills
 
-    @Test(
-        "Options of the columns that the server fills ask nothing", arguments: ["objectId", "createdAt", "updatedAt"])
+    @Test("Ignores options of columns that the server fills", arguments: ["objectId", "createdAt", "updatedAt"])
     func ownColumns(name: String) throws {
         let type = try #require(SystemClass.commonFields[name]).type
         for field in [Field(type, required: true), Field(type, defaultValue: "x")] {
@@ -134,14 +133,14 @@ struct FieldDefaultTests {
         }
     }
 
-    @Test("An ACL can be required, and is not among the operations", arguments: [true, false])
+    @Test("Rejects writes without a required ACL, and never fills in its default value", arguments: [true, false])
     func requiredACL(isCreating: Bool) throws {
         let schema = Self.schema(["ACL": Field(.acl, required: true, defaultValue: [:])])
         #expect(try Self.apply([:], schema, isCreating: isCreating, hasACL: true).operations == [:])
         #expect(throws: ParseError(142, "ACL is required")) { try Self.apply([:], schema, isCreating: isCreating) }
     }
 
-    @Test("A user's password, which is kept as its hash, is not missing from the fields")
+    @Test("Ignores options of a user's password, which is stored as a hash")
     func password() throws {
         for field in [Field(.string, required: true), Field(.string, defaultValue: "x")] {
             let result = try Self.apply(["username": .set("ann")], Self.schema(["password": field], of: "_User"))
@@ -160,7 +159,7 @@ struct FieldDefaultTests {
         "title": .set("t"), "subtitle": .set("s"),
     ]
 
-    @Test("A role needs a name and an ACL")
+    @Test("A role requires a name and an ACL")
     func roles() throws {
         let role = ClassSchema(name: "_Role")
         #expect(try Self.apply(["name": .set("Admins")], role, hasACL: true).filled == [])
@@ -169,7 +168,7 @@ struct FieldDefaultTests {
         #expect(throws: ParseError(111, "name is required.")) { try Self.apply([:], role) }
     }
 
-    @Test("An update of a role keeps both")
+    @Test("Role updates can't remove the name or the ACL")
     func roleUpdates() throws {
         let role = ClassSchema(name: "_Role")
         #expect(try Self.apply([:], role, isCreating: false, hasACL: true).filled == [])
@@ -181,7 +180,7 @@ struct FieldDefaultTests {
         }
     }
 
-    @Test("A product needs all that a shop shows", arguments: product.keys)
+    @Test("A product requires an identifier, icon, order, title and subtitle", arguments: product.keys)
     func products(field: Name) throws {
         let schema = ClassSchema(name: "_Product")
         #expect(try Self.apply(Self.product, schema).filled == [])

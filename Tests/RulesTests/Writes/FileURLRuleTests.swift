@@ -3,7 +3,7 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("Where files that clients name may be")
+@Suite("Allowed file URLs")
 struct FileURLRuleTests {
     private static func file(_ url: String) -> JSONValue {
         ["__type": "File", "name": "a.txt", "url": .string(url)]
@@ -30,7 +30,7 @@ struct FileURLRuleTests {
     }
 
     @Test(
-        "A host is allowed by its name in any case, or by that of a domain above it",
+        "Allows hosts by name in any case, or by wildcard for subdomains",
         arguments: [
             "https://files.example/a.txt", "http://files.example:8080/a", "https://FILES.Example", "//files.example/a",
             "https://user:password@files.example/a", "https://a.cdn.example/a", "https://a.b.cdn.example/a",
@@ -41,7 +41,7 @@ struct FileURLRuleTests {
     }
 
     @Test(
-        "Every other host is refused by name",
+        "Rejects any other host and names it in the error",
         arguments: [
             ("https://evil.example/a", "evil.example"), ("https://EVIL.example", "evil.example"),
             ("https://afiles.example/a", "afiles.example"), ("https://a.files.example/a", "a.files.example"),
@@ -60,7 +60,7 @@ struct FileURLRuleTests {
     }
 
     @Test(
-        "A URL without a host is nowhere",
+        "Rejects URLs without a host",
         arguments: [
             "/files/a", "a.txt", "data:text/plain,a", "file:///etc/passwd", "https:files.example", "https:///a", " ",
         ])
@@ -71,7 +71,7 @@ struct FileURLRuleTests {
 
     /// For browsers, a backslash ends the host like a slash, so an `@` after it doesn't begin the host.
     @Test(
-        "A URL that leads browsers to another host than it seems is nowhere",
+        "Rejects URLs whose backslash leads browsers to another host",
         arguments: [
             #"https://evil.example\@files.example/a"#, #"https:\\evil.example\@files.example/a"#,
             #"https://evil.example\.cdn.example/a"#, #"https://evil.example:80\@a.cdn.example/a"#,
@@ -82,7 +82,7 @@ struct FileURLRuleTests {
     }
 
     @Test(
-        "A host with signs that none can have is not below an allowed domain",
+        "Rejects hosts with escaped delimiters, even below an allowed domain",
         arguments: [
             "https://evil.example%2F.cdn.example/a", "https://evil.example%5C.cdn.example/a",
             "https://evil.example%3F.cdn.example/a", "https://evil.example%23.cdn.example/a",
@@ -96,7 +96,7 @@ struct FileURLRuleTests {
     // MARK: - Values that are files
 
     @Test(
-        "Files are found at any depth",
+        "Checks files at any depth",
         arguments: [
             ["a": file("https://evil.example/a")], ["a": [1, file("https://evil.example/a")]],
             ["a": ["b": [["c": file("https://evil.example/a")]]]],
@@ -109,7 +109,7 @@ struct FileURLRuleTests {
     }
 
     @Test(
-        "What is no file with a URL may name any host",
+        "Ignores values that aren't files with a URL",
         arguments: [
             "https://evil.example/a", ["url": "https://evil.example/a"],
             ["__type": "Object", "url": "https://evil.example/a"], ["__type": "File", "name": "a.txt"],

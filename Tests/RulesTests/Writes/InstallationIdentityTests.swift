@@ -4,7 +4,7 @@ import Rules
 import Testing
 
 /// An installation always represents the same device.
-@Suite("What of an installation may not be changed")
+@Suite("Immutable fields of installations")
 struct InstallationIdentityTests {
     private static let full: JSONObject = [
         "objectId": "a", "installationId": "i", "deviceToken": "t", "deviceType": "ios",
@@ -21,7 +21,7 @@ struct InstallationIdentityTests {
         ParseError(136, "\(field) may not be changed in this operation")
     }
 
-    @Test("A row that is not there is not changed")
+    @Test("Rejects updates of unknown rows")
     func missing() {
         #expect(throws: ParseError(101, "Object not found for update.")) {
             try InstallationResolution.resolve(
@@ -31,7 +31,7 @@ struct InstallationIdentityTests {
     }
 
     @Test(
-        "What the row has already may be sent again",
+        "Updates can repeat stored values",
         arguments: [
             [:], ["installationId": "i"], ["deviceToken": "t"], ["deviceType": "ios"],
             ["installationId": "i", "deviceToken": "t", "deviceType": "ios"], ["channels": ["a"]],
@@ -40,19 +40,19 @@ struct InstallationIdentityTests {
         #expect(try Self.update(Self.full, body) == "a")
     }
 
-    @Test("The installation id is not changed once it is known", arguments: ["x", "j", "I", "\u{131}"])
+    @Test("Rejects a different installation id", arguments: ["x", "j", "I", "\u{131}"])
     func installationId(value: String) {
         #expect(throws: Self.refusal("installationId")) {
             try Self.update(Self.full, ["installationId": .string(value)])
         }
     }
 
-    @Test("The kind of device is not changed once it is known", arguments: ["android", "IOS", ""])
+    @Test("Rejects a different device type", arguments: ["android", "IOS", ""])
     func deviceType(value: String) {
         #expect(throws: Self.refusal("deviceType")) { try Self.update(Self.full, ["deviceType": .string(value)]) }
     }
 
-    @Test("The token is not changed where it alone tells which device it is")
+    @Test("Rejects a different token if the row has no installation id")
     func deviceToken() {
         let row: JSONObject = ["objectId": "a", "deviceToken": "t", "deviceType": "ios"]
         for token in ["u", "T"] {
@@ -63,28 +63,28 @@ struct InstallationIdentityTests {
         }
     }
 
-    @Test("The token is changed where an installation id tells which device it is")
+    @Test("Accepts a different token if the row or the update has an installation id")
     func deviceTokenOfKnownDevice() throws {
         #expect(try Self.update(Self.full, ["deviceToken": "u"]) == "a")
         let row: JSONObject = ["objectId": "a", "deviceToken": "t"]
         #expect(try Self.update(row, ["deviceToken": "u", "installationId": "new"]) == "a")
     }
 
-    @Test("What the row lacks may be added")
+    @Test("Updates can add missing values")
     func additions() throws {
         let body: JSONObject = ["installationId": "i", "deviceToken": "t", "deviceType": "ios"]
         #expect(try Self.update(["objectId": "a"], body) == "a")
         #expect(try Self.update(["objectId": "a", "deviceToken": .null, "deviceType": .null], body) == "a")
     }
 
-    @Test("A row without an id stands for nothing")
+    @Test("Ignores rows without an object id")
     func rowWithoutId() {
         #expect(InstallationRow(["installationId": "i"]) == nil)
         #expect(InstallationRow(["objectId": 5, "installationId": "i"]) == nil)
         #expect(InstallationRow(["objectId": "a"])?.id == "a")
     }
 
-    @Test("An identity says nothing unless it is told")
+    @Test("A device identity is empty by default")
     func emptyIdentity() {
         #expect(DeviceIdentity().installationId == nil)
         #expect(DeviceIdentity().deviceToken == nil)

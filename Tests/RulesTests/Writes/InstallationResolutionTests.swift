@@ -5,7 +5,7 @@ import ServerConfiguration
 import Testing
 
 /// The resolution of installations: each device has one row, and duplicates are removed.
-@Suite("One installation for each device")
+@Suite("One installation per device")
 struct InstallationResolutionTests {
     typealias Kept = Configuration.Installations.KeptRow
 
@@ -35,7 +35,7 @@ struct InstallationResolutionTests {
 
     // MARK: - New devices
 
-    @Test("A device that no row stands for gets one")
+    @Test("Creates a row for an unknown device")
     func unknown() throws {
         for body in [
             ["installationId": "i", "deviceType": "ios"], ["deviceToken": "t", "deviceType": "ios"],
@@ -47,7 +47,7 @@ struct InstallationResolutionTests {
         }
     }
 
-    @Test("A new row needs the kind of device", arguments: [nil, "", .null, false, 0] as [JSONValue?])
+    @Test("A new row requires a device type", arguments: [nil, "", .null, false, 0] as [JSONValue?])
     func deviceType(value: JSONValue?) {
         var body: JSONObject = ["installationId": "i"]
         if let value { body["deviceType"] = value }
@@ -63,7 +63,7 @@ struct InstallationResolutionTests {
 
     // MARK: - Rows with the installation id
 
-    @Test("The row with the installation id stands for the device, whatever the write says besides")
+    @Test("Updates the row with the installation id, with or without a token")
     func byInstallation() throws {
         let rows = [Self.row("a", installation: "i", token: "t"), Self.row("b", installation: "j", token: "u")]
         for body in [["installationId": "i"], ["installationId": "i", "deviceToken": "t"]] as [JSONObject] {
@@ -73,20 +73,20 @@ struct InstallationResolutionTests {
         }
     }
 
-    @Test("The row with the installation id stands for the device, also when another row is written to")
+    @Test("Updates the row with the installation id, even if the write addresses another row")
     func byInstallationBeforeId() throws {
         let rows = [Self.row("a"), Self.row("b", installation: "i")]
         #expect(try Self.resolve(["installationId": "i"], to: "a", among: rows).target == "b")
         #expect(try Self.resolve(["installationId": "new"], to: "a", among: rows).target == "a")
     }
 
-    @Test("A caller's own installation counts where the body names none")
+    @Test("Uses the caller's installation id if the body has none")
     func callersInstallation() throws {
         let resolution = try Self.resolve(["channels": []], caller: "i", among: [Self.row("a", installation: "i")])
         #expect(resolution.target == "a")
     }
 
-    @Test("Installation ids and tokens that look alike are of different devices")
+    @Test("Look-alike installation ids, tokens and object ids identify different rows")
     func lookAlikes() throws {
         let (letter, sign) = LookAlike.kelvin
         let rows = [Self.row("a", installation: letter, token: letter)]
@@ -101,7 +101,7 @@ struct InstallationResolutionTests {
 
     // MARK: - Rows with the token alone
 
-    @Test("A row that has the token and no installation id becomes the device's")
+    @Test("A device takes over a row that has its token but no installation id")
     func adoption() throws {
         let resolution = try Self.resolve(
             ["installationId": "i", "deviceToken": "t", "deviceType": "ios"], among: [Self.row("a", token: "t")])
@@ -109,7 +109,7 @@ struct InstallationResolutionTests {
         #expect(resolution.duplicates == nil)
     }
 
-    @Test("A write without an installation id changes the one row with the token")
+    @Test("A write without an installation id updates the only row with the token")
     func byToken() throws {
         let resolution = try Self.resolve(
             ["deviceToken": "t", "deviceType": "ios"], among: [Self.row("a", installation: "i", token: "t")])
@@ -117,7 +117,7 @@ struct InstallationResolutionTests {
         #expect(resolution.duplicates == nil)
     }
 
-    @Test("Of several rows with the token, a write without an installation id means none")
+    @Test("Rejects a write without an installation id in the body if the token doesn't identify one row")
     func ambiguous() {
         let refusal = ParseError(
             132, "Must specify installationId when deviceToken matches multiple Installation objects")
@@ -144,7 +144,7 @@ struct InstallationResolutionTests {
         }
     }
 
-    @Test("A token is taken from rows of the same app alone, where the app is named")
+    @Test("Takes the token only from rows of the same app if the write names the app")
     func takenTokenOfApp() throws {
         let body: JSONObject = [
             "installationId": "i", "deviceToken": "t", "deviceType": "ios", "appIdentifier": "example.app",
@@ -161,7 +161,7 @@ struct InstallationResolutionTests {
     // MARK: - One row with the installation id, another with the token
 
     @Test(
-        "Of two rows of one device, the deployment says which stays",
+        "If a device has two rows, the configuration decides which one is kept",
         arguments: [(Kept.deviceToken, "b", "a", "installationId"), (.installationId, "a", "b", "deviceToken")])
     func merge(kept: Kept, target: String, superfluous: String, shared: String) throws {
         let rows = [Self.row("a", installation: "i", token: "old"), Self.row("b", token: "t")]
@@ -174,7 +174,7 @@ struct InstallationResolutionTests {
         }
     }
 
-    @Test("A row is not superfluous beside itself", arguments: [Kept.deviceToken, .installationId])
+    @Test("Doesn't treat a row as its own duplicate", arguments: [Kept.deviceToken, .installationId])
     func sameRow(kept: Kept) throws {
         let resolution = try Self.resolve(["deviceToken": "t"], to: "a", among: [Self.row("a", token: "t")], kept: kept)
         #expect(resolution.target == "a")
@@ -194,7 +194,7 @@ struct InstallationResolutionTests {
         #expect(resolution.duplicates?.shared == "deviceToken")
     }
 
-    @Test("A row that is named by its own id in the body takes a token as well")
+    @Test("An update with its own object id in the body takes the token from other rows, too")
     func changedTokenById() throws {
         let rows = [Self.row("a", installation: "i", token: "old"), Self.row("b", installation: "j", token: "t")]
         let resolution = try Self.resolve(["objectId": "a", "deviceToken": "t"], to: "a", among: rows)
@@ -203,7 +203,7 @@ struct InstallationResolutionTests {
             resolution.duplicates?.filter == .all([Self.holds("deviceToken", "t"), Self.differs("objectId", "a")]))
     }
 
-    @Test("A new token without an installation id in the body leaves it to the other rows too")
+    @Test("An update without an installation id or its object id in the body leaves the token on other rows")
     func changedTokenAlone() throws {
         let rows = [Self.row("a", installation: "i", token: "old"), Self.row("b", installation: "j", token: "t")]
         for body in [["deviceToken": "t"], ["deviceToken": "t", "objectId": "b"]] as [JSONObject] {
@@ -213,7 +213,7 @@ struct InstallationResolutionTests {
         }
     }
 
-    @Test("A token that only looks like the row's is another one")
+    @Test("A look-alike token counts as a new token")
     func lookAlikeToken() throws {
         let rows = [Self.row("a", installation: "i", token: "\u{E9}")]
         let resolution = try Self.resolve(["installationId": "i", "deviceToken": "e\u{301}"], among: rows)

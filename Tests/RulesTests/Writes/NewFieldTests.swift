@@ -4,7 +4,7 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("Fields that a write brings and a class lacks")
+@Suite("New fields in writes")
 struct NewFieldTests {
     private static let song = ClassSchema.with(
         nil, fields: ["title": .string, "n": .number, "data": .object, "list": .array, "owner": .pointer("_User")])
@@ -21,7 +21,7 @@ struct NewFieldTests {
     }
 
     @Test(
-        "A field is of the type of its value",
+        "Derives a new field's type from its value or operation",
         arguments: [
             ("x", .string), (1, .number), (false, .boolean), ([:], .object), ([], .array),
             (["__type": "Object"], .object),
@@ -43,7 +43,7 @@ struct NewFieldTests {
     }
 
     @Test(
-        "What has no type brings no field",
+        "Null, deletions and other values without a type add no field",
         arguments: [
             .null, ["__op": "Delete"], ["__op": "AddRelation", "objects": []], ["__op": "Batch", "ops": []],
             ["__op": "SetOnInsert", "amount": 1],
@@ -52,7 +52,7 @@ struct NewFieldTests {
         #expect(try Self.types(["new": value]) == [:])
     }
 
-    @Test("Fields that the class has are not new, and keep their type")
+    @Test("Existing fields keep their type and reject values of another")
     func known() throws {
         #expect(
             try Self.types(["title": "x", "n": ["__op": "Increment", "amount": 1], "z": 1, "a": 1]).keys == ["z", "a"])
@@ -71,7 +71,7 @@ struct NewFieldTests {
         }
     }
 
-    @Test("A class that looks like a pointer's is another one")
+    @Test("Rejects a pointer to a class with a look-alike name")
     func lookAlikeClass() {
         let schema = ClassSchema.with(nil, fields: ["p": .pointer("K")])
         #expect(throws: ParseError(111, "schema mismatch for Song.p; expected Pointer<K> but got Pointer<\u{212A}>")) {
@@ -80,7 +80,7 @@ struct NewFieldTests {
     }
 
     @Test(
-        "Values of an unknown or malformed type are refused",
+        "Rejects values of an unknown or malformed type",
         arguments: [
             (["__type": "Strange"], "Strange"), (["__type": "Date"], "Date"), (["__type": "Pointer"], "Pointer"),
             (["__type": 5], "5"),
@@ -93,7 +93,7 @@ struct NewFieldTests {
 
     // MARK: - Nested fields
 
-    @Test("A place in a new field makes an object of it, an index makes an array")
+    @Test("Dotted keys create an object, or an array if an index follows")
     func places() throws {
         #expect(
             try Self.types(["a.b": 1, "c.0": 1, "d.0x": 1, "e.b.0": 1]) == [
@@ -102,19 +102,19 @@ struct NewFieldTests {
         #expect(try Self.types(["a.n": ["__op": "Increment", "amount": 1]]) == ["a": .object])
     }
 
-    @Test("Of several places in a field, the first says what it is")
+    @Test("The first of several dotted keys determines the type")
     func firstPlace() throws {
         #expect(try Self.types(["a.b": 1, "a.0": 1]) == ["a": .object])
         #expect(try Self.types(["a.0": 1, "a.b": 1]) == ["a": .array])
         #expect(try Self.types(["data.b": 1, "data.0": 1]) == [:])
     }
 
-    @Test("A place that is removed asks for no field")
+    @Test("Removing a nested value adds no field")
     func removedPlace() throws {
         #expect(try Self.types(["a.b": ["__op": "Delete"], "title.x": ["__op": "Delete"]]) == [:])
     }
 
-    @Test("A field and a place in it are not written at once")
+    @Test("Rejects a write to both a field and a value inside it")
     func fieldAndPlace() {
         for body in [
             ["a": 1, "a.b": 1], ["a.b": 1, "a": ["__op": "Delete"]], ["data": [:], "data.b": ["__op": "Delete"]],
@@ -134,7 +134,7 @@ struct NewFieldTests {
             WrittenFields.operations(body, "Song", isCreating: false), to: schema, caller, isCreating: false)
     }
 
-    @Test("Who may not add fields writes those that there are")
+    @Test("Callers who can't add fields can still write existing ones")
     func addition() throws {
         let closed: JSONObject = ["update": ["*": true]]
         for body in [["title": "x", "data.new": 1], ["new": ["__op": "Delete"]], ["new.x": ["__op": "Delete"]], [:]]
@@ -161,7 +161,7 @@ struct NewFieldTests {
         try WrittenFields.checkPoints(WrittenFields.newFields(operations, in: schema), operations)
     }
 
-    @Test("Whoever makes a field for a place brings no other place")
+    @Test("Rejects a write that adds a GeoPoint field and sets another one")
     func points() throws {
         let schema = ClassSchema.with(nil, fields: ["home": .geoPoint, "work": .geoPoint])
         try Self.checkPoints(["new": Self.point, "title": "x"], in: schema)

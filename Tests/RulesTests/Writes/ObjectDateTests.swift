@@ -3,7 +3,7 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("The dates of an object are the server's")
+@Suite("Creation and update dates")
 struct ObjectDateTests {
     private static let callers = [Caller.nobody, .user("u1"), .master, .readOnlyMaster, .maintenance]
     private static let early = "2001-02-03T04:05:06.789Z"
@@ -14,7 +14,7 @@ struct ObjectDateTests {
 
     // MARK: - Allowed dates
 
-    @Test("Dates may be sent by everybody", arguments: callers)
+    @Test("Accepts dates from every caller", arguments: callers)
     func dates(caller: Caller) throws {
         for name in ["createdAt", "updatedAt"] {
             for value in [Self.date(Self.early), .null] {
@@ -24,7 +24,7 @@ struct ObjectDateTests {
         try ObjectDates.check([:], "Song", caller)
     }
 
-    @Test("Texts that are dates may be sent with the keys that write everything")
+    @Test("Accepts ISO strings only with the master or maintenance key")
     func texts() throws {
         for name in ["createdAt", "updatedAt"] {
             let body: JSONObject = [Name(name): .string(Self.early)]
@@ -39,7 +39,7 @@ struct ObjectDateTests {
     }
 
     @Test(
-        "What is no date is refused, whoever sends it",
+        "Rejects values that aren't dates from every caller",
         arguments: [
             ("yesterday", "String"), ("", "String"), (5, "Number"), (true, "Boolean"), ([], "Array"),
             (["iso": "2001-02-03T04:05:06.789Z"], "Object"), (["__op": "Delete"], "Object"),
@@ -55,7 +55,7 @@ struct ObjectDateTests {
         }
     }
 
-    @Test("A date without a time is none")
+    @Test("Rejects a Date without a time")
     func malformed() {
         #expect(throws: ParseError(111, "This is not a valid Date")) {
             try ObjectDates.check(["createdAt": ["__type": "Date"]], "Song", .master)
@@ -70,13 +70,13 @@ struct ObjectDateTests {
         return [created, updated]
     }
 
-    @Test("A new object is of now, whatever its maker says", arguments: callers.dropLast())
+    @Test("Without the maintenance key, new objects always get the current time", arguments: callers.dropLast())
     func ofNow(caller: Caller) throws {
         let body: JSONObject = ["createdAt": Self.date(Self.early), "updatedAt": Self.date(Self.late)]
         #expect(try Self.ofNew(body, caller) == [Self.now, Self.now])
     }
 
-    @Test("The maintenance key brings dates along, as dates or as texts")
+    @Test("The maintenance key can set the dates of new objects, as Dates or strings")
     func maintenance() throws {
         let early = try #require(ParseDate(iso: Self.early))
         let late = try #require(ParseDate(iso: Self.late))
@@ -89,14 +89,14 @@ struct ObjectDateTests {
         }
     }
 
-    @Test("A change alone says nothing of when an object was made", arguments: ["updatedAt", "other"])
+    @Test("Without a valid createdAt, new objects get the current time", arguments: ["updatedAt", "other"])
     func withoutCreation(name: String) throws {
         #expect(try Self.ofNew([Name(name): Self.date(Self.early)]) == [Self.now, Self.now])
         #expect(try Self.ofNew(["createdAt": .null, Name(name): Self.date(Self.early)]) == [Self.now, Self.now])
         #expect(try Self.ofNew(["createdAt": Self.date("never")]) == [Self.now, Self.now])
     }
 
-    @Test("No object is changed before it is made")
+    @Test("Rejects an updatedAt before createdAt")
     func order() {
         #expect(throws: ParseError(142, "updatedAt cannot occur before createdAt")) {
             try Self.ofNew(["createdAt": Self.date(Self.late), "updatedAt": Self.date(Self.early)])

@@ -4,7 +4,7 @@ import Rules
 import ServerConfiguration
 import Testing
 
-@Suite("What a password may be")
+@Suite("Password rules")
 struct PasswordRuleTests {
     private static func check(
         _ password: String, username: String? = "ann", _ policy: JSONObject? = nil, refusesUncompared: Bool = true
@@ -18,12 +18,12 @@ struct PasswordRuleTests {
     private static let named = ParseError(142, "Password cannot contain your username.")
     private static let long = ParseError(142, "Password can't be longer than 72 bytes.")
 
-    @Test("Without a policy a password may be anything, the user's name too", arguments: ["a", "ann", " ", "\u{E9}\n"])
+    @Test("Without a policy, allows any password, even the user name", arguments: ["a", "ann", " ", "\u{E9}\n"])
     func withoutPolicy(password: String) throws {
         try Self.check(password)
     }
 
-    @Test("No password has a NUL, which ends texts elsewhere", arguments: ["\0", "a\0", "\0a", "a\0b"])
+    @Test("Rejects passwords with a NUL character", arguments: ["\0", "a\0", "\0a", "a\0b"])
     func nul(password: String) {
         for refusesUncompared in [true, false] {
             #expect(throws: ParseError(107, "Strings can't contain the NUL character")) {
@@ -32,7 +32,7 @@ struct PasswordRuleTests {
         }
     }
 
-    @Test("What bcrypt does not compare is refused: bytes beyond 72, however few characters they are")
+    @Test("Rejects passwords over 72 bytes, the most that bcrypt compares")
     func length() throws {
         try Self.check(String(repeating: "a", count: 72))
         try Self.check(String(repeating: "\u{E9}", count: 36))
@@ -41,14 +41,14 @@ struct PasswordRuleTests {
         #expect(throws: Self.long) { try Self.check(String(repeating: "e\u{301}", count: 25)) }
     }
 
-    @Test("Older lines take longer passwords")
+    @Test("Older presets accept longer passwords")
     func olderLines() throws {
         try Self.check(String(repeating: "a", count: 500), refusesUncompared: false)
     }
 
     // MARK: - The pattern
 
-    @Test("A pattern must be found in the password")
+    @Test("Rejects passwords that don't match the pattern")
     func pattern() throws {
         let policy: JSONObject = ["validatorPattern": "^.{8,}$"]
         try Self.check("12345678", policy)
@@ -57,7 +57,7 @@ struct PasswordRuleTests {
         #expect(throws: Self.unfit) { try Self.check("xxxx", ["validatorPattern": "[0-9]"]) }
     }
 
-    @Test("A pattern that only looks ahead is found although it takes no characters")
+    @Test("Supports patterns that consist only of lookaheads")
     func lookingAhead() throws {
         let policy: JSONObject = ["validatorPattern": "^(?=.*[A-Z])(?=.*[a-z])(?=.*[0-9])(?=.{8,})"]
         try Self.check("Abcdefg1", policy)
@@ -66,7 +66,7 @@ struct PasswordRuleTests {
         }
     }
 
-    @Test("Letters of a pattern are those with the same bytes")
+    @Test("Patterns don't match look-alike letters")
     func patternOfLookAlikes() throws {
         try Self.check("K", ["validatorPattern": "K"])
         #expect(throws: Self.unfit) { try Self.check("\u{212A}", ["validatorPattern": "K"]) }
@@ -77,13 +77,12 @@ struct PasswordRuleTests {
 
     private static let namePolicy: JSONObject = ["doNotAllowUsername": true]
 
-    @Test(
-        "Where the name is forbidden, it is so anywhere in the password", arguments: ["ann", "annie", "joann", "xannx"])
+    @Test("doNotAllowUsername rejects the user name in any position", arguments: ["ann", "annie", "joann", "xannx"])
     func username(password: String) {
         #expect(throws: Self.named) { try Self.check(password, Self.namePolicy) }
     }
 
-    @Test("The case of letters counts, and so do bytes")
+    @Test("Looks for the user name case-sensitively and byte by byte")
     func usernameBytes() throws {
         try Self.check("Ann", Self.namePolicy)
         try Self.check("an n", Self.namePolicy)
@@ -93,14 +92,14 @@ struct PasswordRuleTests {
         #expect(throws: Self.named) { try Self.check("ann\u{301}", Self.namePolicy) }
     }
 
-    @Test("Who has no name can have no password with it", arguments: [nil, ""])
+    @Test("doNotAllowUsername has no effect without a user name", arguments: [nil, ""])
     func withoutUsername(username: String?) throws {
         try Self.check("ann", username: username, Self.namePolicy)
     }
 
     // MARK: - Error texts
 
-    @Test("A deployment's own words tell of the pattern and of the name")
+    @Test("validationError replaces the errors for pattern and user name, but not for length")
     func words() {
         let policy: JSONObject = [
             "validatorPattern": "^.{3,}$", "doNotAllowUsername": true, "validationError": "Choose another.",
@@ -110,7 +109,7 @@ struct PasswordRuleTests {
         #expect(throws: Self.long) { try Self.check(String(repeating: "a", count: 73), policy) }
     }
 
-    @Test("Of several rules, length comes first, then the pattern, then the name")
+    @Test("Checks the length first, then the pattern, then the user name")
     func order() {
         let policy: JSONObject = ["validatorPattern": "[0-9]", "doNotAllowUsername": true]
         let name = String(repeating: "n", count: 80)

@@ -4,7 +4,7 @@ import ParseModel
 import Rules
 import Testing
 
-@Suite("The keys and operations of a write")
+@Suite("Operations of a write")
 struct WrittenFieldTests {
     private static func operations(
         _ body: JSONObject, _ className: String = "Song", isCreating: Bool = true
@@ -12,7 +12,7 @@ struct WrittenFieldTests {
         try WrittenFields.operations(body, className, isCreating: isCreating)
     }
 
-    @Test("Each key is an operation on a field, in their order")
+    @Test("Reads each key as an operation on a field, in order")
     func order() throws {
         let operations = try Self.operations(
             ["z": 1, "a.b": "x", "m": ["__op": "Increment", "amount": 2], "d": ["__op": "Delete"], "n": .null])
@@ -23,13 +23,13 @@ struct WrittenFieldTests {
         #expect(operations.keys.elements == ["z", "a.b", "m", "d", "n"])
     }
 
-    @Test("The columns that the server fills are no fields of a write")
+    @Test("Ignores columns that the server fills")
     func managed() throws {
         let body: JSONObject = ["objectId": "a", "createdAt": 1, "a": 1, "updatedAt": [:], "ACL": "x", "b": 2]
         #expect(try Self.operations(body) == ["a": .set(1), "b": .set(2)])
     }
 
-    @Test("A value that is no operation is told with its own number")
+    @Test("Rejects invalid operations with their own error codes")
     func badOperations() {
         #expect(throws: ParseError(108, "The Sum operator is not supported yet.")) {
             try Self.operations(["a": 1, "b": ["__op": "Sum"]])
@@ -45,7 +45,7 @@ struct WrittenFieldTests {
     // MARK: - Names
 
     @Test(
-        "A field has a name of letters, digits and underscores, which begins with a letter",
+        "Rejects invalid field names",
         arguments: [
             "", "1a", "_a", "a-b", "a b", "$a", "a$", "a\"", "a'b", "a;", "\u{E9}", "\u{212A}", "a\0", "length",
             "className", "ctid", "xmin", "_rperm", "_hashed_password",
@@ -58,13 +58,13 @@ struct WrittenFieldTests {
         }
     }
 
-    @Test("className is a field of hooks alone")
+    @Test("Allows the field className in _Hooks")
     func className() throws {
         #expect(try Self.operations(["className": "A"], "_Hooks") == ["className": .set("A")])
     }
 
     @Test(
-        "A dotted key names a field and places inside it",
+        "Rejects malformed dotted keys",
         arguments: [
             ".a", ".", "a.", "a..b", "a.b.", "_a.b", "1.a", "a-b.c", "length.a", "$a.b", "authData.facebook",
             "authData.facebook.id", "\u{E9}.a", "a\u{301}.b",
@@ -76,7 +76,7 @@ struct WrittenFieldTests {
         }
     }
 
-    @Test("A place has no dollar sign and no NUL", arguments: ["a.$b", "a.b$", "a.b.$c", "a.\0", "a.b\0c"])
+    @Test("Rejects dollar signs and NUL in dotted keys", arguments: ["a.$b", "a.b$", "a.b.$c", "a.\0", "a.b\0c"])
     func badSteps(name: String) {
         for isCreating in [true, false] {
             #expect(throws: ParseError(105, "Invalid field name for update: \(name)")) {
@@ -85,12 +85,12 @@ struct WrittenFieldTests {
         }
     }
 
-    @Test("Places are named as their owners like", arguments: ["a.0", "a.b-c", "a. ", "a.\u{E9}", "a._b", "a.1.x"])
+    @Test("Allows other names after the first dot", arguments: ["a.0", "a.b-c", "a. ", "a.\u{E9}", "a._b", "a.1.x"])
     func steps(name: String) throws {
         #expect(try Self.operations([Name(name): 1], isCreating: false) == [Name(name): .set(1)])
     }
 
-    @Test("Names that look alike are two names")
+    @Test("Treats look-alike names as different")
     func lookAlikes() throws {
         let operations = try Self.operations(["a.\u{E9}": 1, "a.e\u{301}": 2], isCreating: false)
         #expect(operations.count == 2)
@@ -100,7 +100,7 @@ struct WrittenFieldTests {
 
     // MARK: - Sizes
 
-    @Test("A write has at most so many keys")
+    @Test("Limits a write to 5,000 keys")
     func count() throws {
         var body: JSONObject = ["objectId": "not counted"]
         for index in 0..<5000 { body["f\(index)"] = 1 }
@@ -111,7 +111,7 @@ struct WrittenFieldTests {
         }
     }
 
-    @Test("A write has at most so many dotted keys")
+    @Test("Limits a write to 1,000 dotted keys")
     func dottedCount() throws {
         var body: JSONObject = ["plain": 1]
         for index in 0..<1000 { body["a.f\(index)"] = 1 }
@@ -122,7 +122,7 @@ struct WrittenFieldTests {
         }
     }
 
-    @Test("A place is at most a hundred steps deep")
+    @Test("Limits dotted keys to a depth of 100")
     func depth() throws {
         let deepest = "a" + String(repeating: ".b", count: 100)
         #expect(try Self.operations([Name(deepest): 1]).count == 1)
@@ -134,7 +134,7 @@ struct WrittenFieldTests {
     // MARK: - Roles
 
     @Test(
-        "No role is named like another principal",
+        "Rejects role names that look like another principal",
         arguments: ["*", "role:Admins", "userField:owner", "requiresAuthentication", "authenticated", "currentUser"])
     func roleNames(name: String) throws {
         let refusal = ParseError(139, "Invalid role name: it is reserved or longer than 1000 bytes.")
@@ -143,13 +143,13 @@ struct WrittenFieldTests {
                 try Self.operations(["name": .string(name)], "_Role", isCreating: isCreating)
             }
         }
-        #expect(throws: refusal, "a value that holds for new objects alone") {
+        #expect(throws: refusal, "a value set only on insert") {
             try Self.operations(["name": ["__op": "SetOnInsert", "amount": .string(name)]], "_Role")
         }
         #expect(try Self.operations(["name": .string(name)], "Song") == ["name": .set(.string(name))])
     }
 
-    @Test("Other names of roles are free", arguments: ["Admins", "roles", "Role:a", "** "])
+    @Test("Allows other role names", arguments: ["Admins", "roles", "Role:a", "** "])
     func freeRoleNames(name: String) throws {
         #expect(try Self.operations(["name": .string(name)], "_Role") == ["name": .set(.string(name))])
     }
