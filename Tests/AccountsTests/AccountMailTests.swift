@@ -4,7 +4,7 @@ import Testing
 
 /// Account mails through a mail server, and the pages behind their links.
 @Suite struct AccountMailTests {
-    @Test("The link in the sign-up mail verifies the address, also twice; only a new address sends more mails")
+    @Test("The sign-up mail's link verifies the address, even repeatedly; only a new address sends more mails")
     func verification() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in

@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("Limits messages to a phone number, across users, re-enrollments and spellings")
+    @Test("Sends at most ten messages to a phone number, across users, re-enrollments and spellings")
     func flood() async throws {
         try await Self.run(["SMS"]) { server, standIn in
             let kim = try await server.signUp("kim")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("Limits messages per user, across phone numbers, without affecting other users")
+    @Test("Sends at most ten messages for a user, whatever the phone numbers; other users aren't affected")
     func manyNumbers() async throws {
         try await Self.run(["SMS"]) { server, standIn in
             let kim = try await server.signUp("kim")

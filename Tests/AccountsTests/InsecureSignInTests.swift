@@ -7,7 +7,7 @@ import Testing
     private static let gitHub: JSONObject = ["clientId": "c", "clientSecret": "s"]
 
     @Test(
-        "The provider's option, else the global one, else the preset decides whether access tokens are accepted",
+        "The provider's option takes precedence over the global one and the preset for accepting access tokens",
         arguments: [
             (7, nil, nil, true), (8, nil, nil, true), (9, nil, nil, false), (7, false, nil, false),
             (9, true, nil, true),

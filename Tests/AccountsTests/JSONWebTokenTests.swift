@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("Verifies HS256 signatures by the secret, and only for tokens whose header names HS256")
+    @Test("Verifies HS256 signatures with the secret, only if the header names HS256")
     func secrets() throws {
         func isSigned(_ text: String, bySecret secret: String) -> Bool {
             JSONWebToken(text)?.isSigned(bySecret: secret) ?? false

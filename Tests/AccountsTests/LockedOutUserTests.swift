@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(
-        "Shows lockout, password dates and a one-entry history to the maintenance key, not the master key",
+        "Shows failed log-ins, lockout and password data to the maintenance key, but not to the master key",
         arguments: [7, 9])
     func counted(preset: Int) async throws {
         let options: JSONObject = [

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "With a password, sends mails only if the server accepts it and has a trusted certificate",
+        "Over TLS, sends mails only if the server accepts the password and has a trusted certificate",
         arguments: [MailCatcher.Security.tls, .startTLS])
     func secure(security: MailCatcher.Security) async throws {
         try await MailCatcher.run(security: security) { catcher in
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("A mail server that accepts connections but never responds delays no request")
+    @Test("A mail server that accepts connections but never responds doesn't delay requests")
     func silence() async throws {
         try await SilentServer.run { silent in
             try await TestServer.run(MailCatcher.options(["verifyUserEmails": true], port: silent.port)) { server in

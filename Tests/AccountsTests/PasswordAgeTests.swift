@@ -10,7 +10,7 @@ import Testing
         try await server.send("POST", "/login", ["username": .string(name), "password": .string(password)])
     }
 
-    @Test("An expired password can't log in, but existing sessions stay valid and can change it")
+    @Test("Log-ins with an expired password fail, but existing sessions stay valid and can change it")
     func age() async throws {
         try await TestServer.run(["passwordPolicy": ["maxPasswordAge": 1], "cacheTTL": 0]) { server in
             let kim = try await server.signUp("kim")
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("caseInsensitiveLogin finds unambiguous names in any case; names are always unique regardless of case")
+    @Test("caseInsensitiveLogin matches names in any case unless ambiguous; sign-ups always ignore case")
     func letterCase() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("Kim", ["email": "Kim@Example.com"])

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("A password change by the master key ends all sessions; revokeSessionOnPasswordReset can keep them")
+    @Test("A master-key password change ends all sessions; without revokeSessionOnPasswordReset, sessions stay")
     func options() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

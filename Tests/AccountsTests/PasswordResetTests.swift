@@ -48,7 +48,7 @@ import Testing
         return count
     }
 
-    @Test("Limits reset mails per user; other users get theirs, and only the last link is valid")
+    @Test("Sends a user at most ten reset links, of which only the last works; other users still get theirs")
     func floods() async throws {
         try await Self.run { server, catcher in
             for name in ["ann", "bob"] { _ = try await server.signUp(name, ["email": .string("\(name)@m.example")]) }
@@ -114,7 +114,8 @@ import Testing
         }
     }
 
-    @Test("A second request invalidates the first link, unless links are reused", arguments: [true, false])
+    @Test(
+        "A second request invalidates the first link, unless resetTokenReuseIfValid is set", arguments: [true, false])
     func twice(reuses: Bool) async throws {
         let policy: JSONObject = ["resetTokenValidityDuration": 600, "resetTokenReuseIfValid": .bool(reuses)]
         try await Self.run(["passwordPolicy": .object(policy)]) { server, catcher in
@@ -196,7 +197,7 @@ import Testing
         }
     }
 
-    @Test("Responds to XMLHttpRequest with JSON")
+    @Test("Responds in JSON to reset forms sent with XMLHttpRequest")
     func scripts() async throws {
         try await Self.run { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])

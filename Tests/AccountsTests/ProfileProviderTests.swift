@@ -284,7 +284,7 @@ import Testing
         }
     }
 
-    @Test("Disabled providers need no other options, but unknown names are still rejected")
+    @Test("Disabled providers need no other options, but unknown providers are still rejected")
     func switchedOff() async throws {
         let auth: JSONValue = [
             "ldap": ["enabled": false, "url": "ldap://h"], "own": ["module": "./own.js", "enabled": false],

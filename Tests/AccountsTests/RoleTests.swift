@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test("Role names have at most 1,000 bytes")
+    @Test("Rejects role names over 1,000 bytes")
     func longName() async throws {
         try await TestServer.run { server in
             _ = try await Self.role(server, String(repeating: "a", count: 1_000))

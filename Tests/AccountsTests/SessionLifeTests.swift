@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("Use extends a session only in the second half of its life, once across requests and processes")
+    @Test("extendSessionOnUse extends a session only in the second half of its life, once across processes")
     func extending() async throws {
         let options: JSONObject = ["sessionLength": 1000, "extendSessionOnUse": true, "cacheTTL": 0]
         try await TestServer.run(options) { server in
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("Without extendSessionOnUse, use extends no session; expired sessions stay expired")
+    @Test("Without extendSessionOnUse, requests don't extend sessions; expired ones stay expired")
     func notExtending() async throws {
         try await TestServer.run(["sessionLength": 1000, "cacheTTL": 0]) { server in
             let kim = try await server.signUp("kim")

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("Memory for unknown names is bounded, and a locked one stays locked until its lockout ends")
+    @Test("Remembers a limited number of unknown names; locked ones stay locked until their lockout ends")
     func bounded() {
         let accounts = UnknownAccounts(capacity: 100)
         let policy = Configuration.AccountLockout(threshold: 2, duration: 1, unlockOnPasswordReset: false)

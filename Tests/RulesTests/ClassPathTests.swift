@@ -15,7 +15,7 @@ import Testing
         #expect(ClassPath.className(ofPath: "songs") == nil)
     }
 
-    @Test("Location paths are users/ for users and classes/<Class> for all other objects")
+    @Test("Location paths start with users for users, and with classes/<Class> for other objects")
     func told() {
         #expect(ClassPath.path(of: "_User") == "users")
         #expect(ClassPath.path(of: "_Role") == "classes/_Role")

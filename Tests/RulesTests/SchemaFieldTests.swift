@@ -70,7 +70,7 @@ struct SchemaFieldTests {
 
     // MARK: - Options
 
-    @Test("Accepts required and a default value of the field's type")
+    @Test("Accepts the option required and a default value of the field's type")
     func options() throws {
         #expect(
             try Self.field(["type": "Number", "required": true, "defaultValue": 7])

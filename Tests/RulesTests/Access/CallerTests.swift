@@ -50,7 +50,7 @@ struct CallerTests {
         #expect(context.userRecord == nil)
     }
 
-    @Test("The read-only master key bypasses read permissions and writes with its user's")
+    @Test("The read-only master key bypasses read permissions and has its user's write permissions")
     func readOnlyMaster() {
         let caller = Caller(power: .readOnlyMaster, user: Caller.user("u1").user)
         #expect(caller.readPrincipals == nil)
@@ -105,7 +105,7 @@ struct SessionUserTests {
         ] { #expect(Self.user() != other) }
     }
 
-    @Test("Look-alike ids, sessions, tokens and roles are different")
+    @Test("Session users with look-alike ids, sessions, tokens or roles aren't equal")
     func lookAlikes() {
         let (letter, sign) = LookAlike.kelvin
         #expect(Self.user(id: letter) != Self.user(id: sign))

@@ -122,7 +122,7 @@ struct ObjectACLTests {
                 == ACL(readers: ["u1"], writers: ["u1"]))
     }
 
-    @Test("An ACL entry for a look-alike id doesn't count as the user's")
+    @Test("A look-alike id in a user's ACL doesn't replace the user's own entry")
     func lookAlike() throws {
         let (letter, sign) = LookAlike.kelvin
         let value: JSONValue = .object([Name(letter): ["read": true, "write": true]])

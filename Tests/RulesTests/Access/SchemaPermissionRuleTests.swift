@@ -141,7 +141,7 @@ struct SchemaPermissionRuleTests {
 
     // MARK: - Protected fields
 
-    @Test("Rejects protected fields that aren't arrays by valid principal")
+    @Test("Rejects protectedFields that aren't an object of arrays with valid principals as keys")
     func protectedForms() throws {
         #expect(
             try Self.refusal(["protectedFields": ["title"]])

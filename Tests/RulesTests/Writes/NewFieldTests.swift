@@ -52,7 +52,7 @@ struct NewFieldTests {
         #expect(try Self.types(["new": value]) == [:])
     }
 
-    @Test("Existing fields keep their type and reject values of another")
+    @Test("Adds only fields that don't exist, and rejects values of another type for existing ones")
     func known() throws {
         #expect(
             try Self.types(["title": "x", "n": ["__op": "Increment", "amount": 1], "z": 1, "a": 1]).keys == ["z", "a"])
@@ -93,7 +93,7 @@ struct NewFieldTests {
 
     // MARK: - Nested fields
 
-    @Test("Dotted keys create an object, or an array if an index follows")
+    @Test("The first part of a dotted key becomes an object field, or an array field if an index follows")
     func places() throws {
         #expect(
             try Self.types(["a.b": 1, "c.0": 1, "d.0x": 1, "e.b.0": 1]) == [
@@ -102,7 +102,7 @@ struct NewFieldTests {
         #expect(try Self.types(["a.n": ["__op": "Increment", "amount": 1]]) == ["a": .object])
     }
 
-    @Test("The first of several dotted keys determines the type")
+    @Test("The first of several dotted keys determines the new field's type")
     func firstPlace() throws {
         #expect(try Self.types(["a.b": 1, "a.0": 1]) == ["a": .object])
         #expect(try Self.types(["a.0": 1, "a.b": 1]) == ["a": .array])
