@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("Concurrent log-ins share one request to an unavailable issuer, and succeed once it is back")
+    @Test("Concurrent log-ins share one request to an unavailable issuer; log-ins succeed once it is back")
     func away() async throws {
         let port = try await FreePort.find()
         try await Self.run(["metrics": ["port": .number(Double(port))]]) { server, standIn, key in

@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test("A password change succeeds even if its notice can't be stored")
+    @Test("Reports success if the password was changed but the notice can't be stored")
     func failureAfterwards() async throws {
         try await Self.run { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])

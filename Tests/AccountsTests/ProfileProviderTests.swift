@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("Log-ins fail in time if a provider is slow, redirects, or returns too much or invalid JSON")
+    @Test("Log-ins fail within seconds if a provider is slow, redirects, or returns too much or invalid JSON")
     func broken() async throws {
         let answers: [(String, IdentityStandIn.Answer)] = [
             ("garbage", { _ in .init("<html>") }),

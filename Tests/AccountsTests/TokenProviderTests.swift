@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test("Log-ins fail in time if an issuer is down, slow or misbehaves, without delaying other requests")
+    @Test("Log-ins fail within seconds if an issuer is down, slow or misbehaves; other requests don't wait")
     func broken() async throws {
         let key = try IdentityKey("one")
         let answers: [(String, IdentityStandIn.Answer)] = [
