@@ -75,10 +75,9 @@ struct IndexAdviceTests {
             try await Self.note(test, ["score": ["$exists": true]], order: "cat", times: 30, milliseconds: 2)
             let words = try await IndexAdviser(client: test.client).advice().map(\.words)
             #expect(words.count == 1)
-            #expect(
-                words.first?.hasPrefix(
-                    "Post by title: 1 times today, 30000 ms, 1 of them timed out; an index on title ")
-                    == true, "\(words)")
+            let timedOut = "Post by title: once today, 30000 ms, 1 timed out; "
+            #expect(words.first?.hasPrefix(timedOut) == true, "\(words)")
+            #expect(words.first?.hasSuffix(" with an index on title") == true, "\(words)")
         }
     }
 

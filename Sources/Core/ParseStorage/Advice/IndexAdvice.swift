@@ -13,10 +13,10 @@ public struct IndexAdvice: Sendable {
 
         /// A description such as `Track by plays: 412 times today, 290 ms`.
         var words: String {
-            var text = "\(note.shape.words): \(latest.calls) times "
+            var text = "\(note.shape.words): \(latest.calls == 1 ? "once" : "\(latest.calls) times") "
             text += note.today.calls > 0 ? "today" : "within 30 days"
             text += ", \(Int(latest.mean.rounded())) ms"
-            if latest.timeouts > 0 { text += ", \(latest.timeouts) of them timed out" }
+            if latest.timeouts > 0 { text += ", \(latest.timeouts) timed out" }
             return text
         }
 
