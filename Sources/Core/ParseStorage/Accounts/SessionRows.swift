@@ -128,8 +128,8 @@ public struct SessionRows: Sendable {
     public func remove(endedBefore end: ParseDate) async throws {
         let statement = Statement(
             """
-            DELETE FROM "_Session" WHERE "objectId" IN (
-                SELECT "objectId" FROM "_Session" WHERE "expiresAt" < $1 LIMIT 1000 FOR UPDATE SKIP LOCKED)
+            DELETE FROM "_Session" WHERE "objectId" = ANY (ARRAY(
+                SELECT "objectId" FROM "_Session" WHERE "expiresAt" < $1 LIMIT 1000 FOR UPDATE SKIP LOCKED))
             """, [.timestamp(milliseconds: end.milliseconds)])
         do {
             try await store.client.exclusively { session in
