@@ -294,26 +294,6 @@ struct SearchTests {
         }
     }
 
-    @Test(
-        "A request that already waits reuses a connection that received 3 MB, but none that received 5 MB",
-        arguments: [(3_000_000, true), (5_000_000, false)])
-    func reused(bytes: Int, isReused: Bool) async throws {
-        try await TestDatabase.run(exclusive: 1, configure: Self.patiently) { (database) async throws in
-            let client = database.client
-            let process = Statement("SELECT pg_backend_pid()::int8")
-            let before = try await client.slowQuery(process).int(0, 0)
-            async let large = client.slowQuery(
-                Statement("SELECT pg_sleep(1), repeat('x', $1::int8::int4)", [.int(Int64(bytes))]))
-            let active = Statement(
-                "SELECT count(*) FROM pg_stat_activity WHERE pid = $1 AND state = 'active'", [.int(before ?? 0)])
-            #expect(try await eventually { try await client.query(active).int(0, 0) == 1 })
-            async let waiting = client.slowQuery(process)
-            #expect(try await eventually { client.statistics.waiting > 0 })
-            _ = try await large
-            #expect(try await (waiting.int(0, 0) == before) == isReused)
-        }
-    }
-
     @Test("Senders take turns on the connections for slow reads")
     func turns() async throws {
         try await TestDatabase.run(exclusive: 2, configure: Self.patiently) { (database) async throws in

@@ -38,13 +38,8 @@ package final class Connection {
     var resultsReceived = 0
     /// Whether the incoming result was reported to the pool as too large.
     var isOutgrown = false
-    /// The size in bytes of the largest message, or `Int.max` if unknown. libpq keeps a buffer of about this size until
-    /// the connection is closed.
-    var largestMessage = 0
-    /// Whether libpq's buffer is so large that it is freed when idle.
-    var isSwollen: Bool { largestMessage > Self.largeMessage }
-    /// Whether libpq's buffer is so large that not even a waiting request may use the connection.
-    var isHuge: Bool { largestMessage > Self.hugeMessage }
+    /// Whether libpq may have allocated a large buffer, which it keeps until the connection is closed.
+    var isSwollen = false
     /// Whether the connection was closed because the server stopped responding.
     private(set) var wasSilent = false
     /// The time at which the last result or read was stopped here, or nil if none was. Its cancel request can arrive
@@ -232,11 +227,10 @@ package final class Connection {
         isBlocked = false
         watch = ResultWatch()
         isOutgrown = false
-        largestMessage = 0
+        isSwollen = false
         stoppedAt = nil
     }
 
     /// The message size in bytes above which libpq's buffer is freed when idle, and writes use a separate connection.
     static let largeMessage = 1024 * 1024
-    private static let hugeMessage = 4 * largeMessage
 }

@@ -29,7 +29,7 @@ extension Connection {
         guard isBeyond, !isOutgrown, let handle else { return }
         isOutgrown = true
         // The result may be a single row, for which libpq allocates a large buffer.
-        largestMessage = .max
+        isSwollen = true
         stoppedAt = context.now
         pool.didOutgrow(self, handle)
     }
@@ -52,7 +52,7 @@ extension Connection {
     private func receive(_ result: OpaquePointer) {
         resultsReceived += 1
         // libpq receives each row completely before it adds the row to the result.
-        largestMessage = max(largestMessage, Int(PQresultMemorySize(result)) / max(1, Int(PQntuples(result))))
+        if Int(PQresultMemorySize(result)) / max(1, Int(PQntuples(result))) > Self.largeMessage { isSwollen = true }
         guard let request = inFlight.first else { return PQclear(result) }
         switch PQresultStatus(result) {
         case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY:

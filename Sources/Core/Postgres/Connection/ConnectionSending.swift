@@ -152,7 +152,7 @@ extension Connection {
     private func execute(_ statement: EncodedStatement, _ prepared: PreparedStatement?) -> Bool {
         pointers.removeAll(keepingCapacity: true)
         lengths.removeAll(keepingCapacity: true)
-        largestMessage = max(largestMessage, statement.bytes.count)
+        if statement.bytes.count > Self.largeMessage { isSwollen = true }
         while formats.count < statement.slots.count { formats.append(1) }
         // The pointers stay valid because the buffer is held for the whole call, and libpq copies what it needs.
         return statement.bytes.withUnsafeBytes { bytes in

@@ -96,10 +96,9 @@ package final class ExclusivePool: ConnectionPool {
     }
 
     private func offer(_ connection: Connection) {
-        guard !connection.isHuge, !connection.isOutdated else { return retired.append(connection) }
+        guard !connection.isSwollen, !connection.isOutdated else { return retired.append(connection) }
         connection.deallocateDropped()
-        if lend(connection) { return }
-        if connection.isSwollen { retired.append(connection) } else { idle.append((connection, context.now)) }
+        if !lend(connection) { idle.append((connection, context.now)) }
     }
 
     private func lend(_ connection: Connection) -> Bool {
