@@ -342,19 +342,47 @@ struct IndexFileTests {
         let code = """
             const { createSocket } = require('dgram');
             const { ParseServer } = require('parse-server');
-            const write = name => error => error || require('fs').writeFileSync(`${__dirname}/${name}`, '');
-            createSocket('udp4').send('early', 9, '127.0.0.1', write('early'));
+            const done = name => error => error || Promise.reject(new Error(`sent ${name}`));
+            createSocket('udp4').send('early', 9, '127.0.0.1', done('early'));
             new ParseServer({ appId: 'a', masterKey: 'm' });
-            createSocket('udp4').send('late', 9, '127.0.0.1', write('late'));
+            createSocket('udp4').send('late', 9, '127.0.0.1', done('late'));
             createSocket('udp4').send('late', 9, '127.0.0.1');
-            createSocket('udp4').connect(9, '127.0.0.1', write('connected'));
+            createSocket('udp4').connect(9, '127.0.0.1', done('connected'));
             require('http').createServer().listen(1444);
             """
         try await IndexApp.with(["index.js": code]) { app in
             let served = try await app.read()
             #expect(served.options["port"] == 1444, "\(served.notes)")
             #expect(served.warnings.contains { $0.contains("connects to other servers") }, "\(served.warnings)")
-            for name in ["early", "late", "connected"] {
+            #expect(!served.warnings.contains { $0.contains("Error: sent ") }, "\(served.warnings)")
+        }
+    }
+
+    @Test("Writes no files while reading index.js once the server is created, and warns about them")
+    func writes() async throws {
+        let code = """
+            const fs = require('fs');
+            const { ParseServer } = require('parse-server');
+            const at = name => `${__dirname}/${name}`;
+            fs.writeFileSync(at('early'), 'kept');
+            new ParseServer({ appId: 'a', masterKey: 'm' });
+            fs.writeFileSync(at('early'), 'changed');
+            fs.mkdirSync(at('folder'), { recursive: true });
+            fs.createWriteStream(at('stream')).end('x');
+            (async () => {
+              await new Promise(resolve => fs.appendFile(at('callback'), 'x', resolve));
+              await fs.promises.writeFile(at('promise'), 'x');
+              const { unlink } = await import('node:fs/promises');
+              await unlink(at('early'));
+              require('http').createServer().listen(1444);
+            })();
+            """
+        try await IndexApp.with(["index.js": code]) { app in
+            let served = try await app.read()
+            #expect(served.options["port"] == 1444, "\(served.notes)")
+            #expect(served.warnings.contains { $0.contains("it writes files when it runs") }, "\(served.warnings)")
+            #expect(try String(contentsOfFile: app.folder + "/early", encoding: .utf8) == "kept")
+            for name in ["folder", "stream", "callback", "promise"] {
                 #expect(!FileManager.default.fileExists(atPath: "\(app.folder)/\(name)"), "\(name)")
             }
         }

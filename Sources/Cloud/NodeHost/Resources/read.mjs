@@ -1,7 +1,7 @@
 // Runs an app's own index.js to learn how it configures its server, and writes that to a file: node read.mjs <index.js>
 //
-// Nothing listens. Once the server is created, the app can't connect to anything or start programs, because this isn't its
-// real run.
+// Nothing listens. Once the server is created, the app can't connect to anything, start programs or write files, because
+// this isn't its real run.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import childProcess from 'node:child_process';
@@ -12,6 +12,7 @@ import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
 import path from 'node:path';
+import { Writable } from 'node:stream';
 import threads from 'node:worker_threads';
 import { nameListen, portOf } from './app.mjs';
 import { callSite } from './callSites.mjs';
@@ -84,7 +85,7 @@ function refuseLater(owner, name, what, fail = raise) {
 
 // The small files that the app reads, by content. Certificates and keys are among them.
 const filesByContent = new Map();
-const { readFileSync } = fs;
+const { readFileSync, writeFileSync } = fs;
 fs.readFileSync = function (file, ...rest) {
   const content = readFileSync.call(this, file, ...rest);
   const isSmall = content.length < 1_000_000;
@@ -121,6 +122,13 @@ for (const name of ['send', 'connect']) {
     if (typeof callback === 'function') process.nextTick(callback, error);
   });
 }
+// Files keep their content, without an error, for the same reason.
+for (const name of ['writeFile', 'appendFile', 'truncate', 'copyFile', 'cp', 'rename', 'mkdir', 'rm', 'rmdir', 'unlink', 'link', 'symlink']) {
+  refuseLater(fs, `${name}Sync`, 'writes files', () => {});
+  refuseLater(fs, name, 'writes files', (error, callback) => process.nextTick(callback, null));
+  refuseLater(fs.promises, name, 'writes files', async () => {});
+}
+refuseLater(fs, 'createWriteStream', 'writes files', () => new Writable({ write: (chunk, encoding, written) => written() }));
 
 const { Worker } = threads;
 const running = new Set();
@@ -218,7 +226,7 @@ function finish(error) {
       ...plain({ ...entry.options, ...entry.values }) })),
     listens: listens.map(({ server, leads, ...listen }) => listen), notes, version: version(), error: error && String(error.stack ?? error),
   };
-  fs.writeFileSync(target, JSON.stringify(record));
+  writeFileSync(target, JSON.stringify(record));
   process.kill(process.pid, 'SIGKILL');
 }
 
