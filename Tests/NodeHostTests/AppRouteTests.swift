@@ -396,6 +396,37 @@ struct AppRouteTests {
         }
     }
 
+    @Test("Serves server.cjs on a socket of mode 0600 with a link to the console, and responds 503 while it is down")
+    func down() async throws {
+        let code = """
+            const fs = require('fs');
+            const app = require('express')();
+            const { ParseServer } = require('parse-server');
+            const ParseDashboard = require('parse-dashboard');
+            if (fs.existsSync(`${__dirname}/down`)) process.exit(3);
+            const server = new ParseServer({
+              appId: 'testApp', masterKey: 'testMaster', serverURL: 'http://127.0.0.1/parse',
+            });
+            app.use('/parse', server.app);
+            app.use('/dashboard', new ParseDashboard({ apps: [] }));
+            const listener = app.listen(1337);
+            app.get('/mode', (req, res) => res.send((fs.statSync(listener._pipeName).mode & 0o777).toString(8)));
+            app.get('/gone', () => process.exit(3));
+            """
+        let files = ["server.cjs": code, "package.json": #"{"main": "server.cjs"}"#]
+        try await IndexApp.serve(files) { server, client, app in
+            #expect(try await client.request("GET", "/mode").text == "600")
+            let dashboard = try await client.request("GET", "/dashboard")
+            #expect(dashboard.status == 302 && dashboard.header("Location") == "/console", "\(dashboard.text)")
+            try app.write("", to: "down")
+            #expect(try await client.request("GET", "/gone").status == 502)
+            let answer = try await client.request("GET", "/mode")
+            #expect(answer.status == 503 && answer.text == "The app is not running.", "\(answer.text)")
+            #expect(answer.header("Retry-After") == "5")
+            #expect(try await server.find("Song", as: .master).status == 200)
+        }
+    }
+
     @Test("Runs the cloud function of an ES-module app, whose process.argv names the main file")
     func function() async throws {
         let code = """

@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import TestSupport
+import TestTools
 import Testing
 
 /// Complete apps in the style of Back4App, SashiDo and Express, each served from its own index.js.
@@ -123,46 +124,34 @@ struct WholeAppTests {
         #expect(try await client.request("GET", "/videos/health").status == 404)
     }
 
-    @Test("Serves the routes, cloud code and adapters of an app, and the requests of a music app", arguments: apps)
+    private static let options: JSONObject = [
+        "host": "127.0.0.1", "masterKeyIps": ["127.0.0.1", "::1"], "enforcePrivateUsers": false,
+        "allowClientClassCreation": true,
+    ]
+
+    @Test("Serves the routes, cloud code and adapters of an app", arguments: apps)
     func wholeApp(_ whole: Whole) async throws {
-        let options: JSONObject = [
-            "host": "127.0.0.1", "masterKeyIps": ["127.0.0.1", "::1"], "enforcePrivateUsers": false,
-            "allowClientClassCreation": true,
-        ]
-        try await IndexApp.serve(try IndexApp.files(whole.name), options, arguments: whole.arguments) {
+        try await IndexApp.serve(try IndexApp.files(whole.name), Self.options, arguments: whole.arguments) {
             server, client, _ in
             try await whole.check(server, client)
-            try await Self.playMusic(server)
+        }
+    }
+
+    @Test("Serves all requests of the five music apps next to an app's cloud code and adapters", arguments: apps)
+    func musicApps(_ whole: Whole) async throws {
+        let options = Self.options.merging(
+            ["preset": 4, "classDefinitions": "music", "clientKey": "testClient"]
+        ) { $1 }
+        try await IndexApp.serve(try IndexApp.files(whole.name), options, arguments: whole.arguments) { server, _, _ in
+            let outcome = try await Program.run([
+                "python3", "-B", Checkout.path("scripts/drive_apps.py"), server.url, "--app-id",
+                TestServer.applicationID, "--client-key", "testClient",
+            ])
+            #expect(outcome.status == 0, "\(outcome.output)")
         }
     }
 
     private static func signUp(_ server: TestServer, _ provider: Name, _ data: JSONObject) async throws -> TestAnswer {
         try await server.send("POST", "/users", ["authData": .object([provider: .object(data)])])
-    }
-
-    /// A short version of the five music apps' requests.
-    private static func playMusic(_ server: TestServer) async throws {
-        let kim = try await server.signUp("kim", ["email": "kim@m.example"])
-        let session = TestServer.Identity.session(kim.token)
-        let login = try await server.send("POST", "/login", ["username": "kim", "password": "secret"])
-        #expect(login.status == 200 && login["objectId"] == .string(kim.id), "\(login.text)")
-        let file = try await server.send(
-            "POST", "/files/image.png", bytes: Array("picture".utf8), as: session,
-            headers: ["Content-Type": "image/png"])
-        #expect(file.status == 201, "\(file.text)")
-        let user = JSONValue.pointer("_User", kim.id)
-        for title in ["One", "Two"] {
-            let image: JSONValue = ["__type": "File", "name": .string(try file.string("name"))]
-            let track: JSONObject = ["user": user, "title": .string(title), "image": image]
-            _ = try await server.create("Playlist", track, as: session)
-        }
-        let found = try await server.find(
-            "Playlist", ["where": ["user": user], "order": "-title", "include": "user"], as: session)
-        #expect(found.results.compactMap { $0["title"]?.stringValue } == ["Two", "One"], "\(found.text)")
-        #expect(found.results.first?["user"]?["username"] == "kim", "\(found.text)")
-        let me = try await server.send("GET", "/users/me", as: session)
-        #expect(me["objectId"] == .string(kim.id), "\(me.text)")
-        #expect(try await server.send("POST", "/logout", [:], as: session).status == 200)
-        #expect(try await server.send("GET", "/users/me", as: session).code == 209)
     }
 }
