@@ -73,7 +73,7 @@ struct FilesCopyCommand: AsyncParsableCommand {
     @Flag(help: "Only count what would be copied.")
     var dryRun = false
 
-    @Flag(help: "Read each file from both stores and compare.")
+    @Flag(help: "Also compare the contents of files that both stores have, and copy those that differ.")
     var verify = false
 
     @OptionGroup var common: ScriptArguments

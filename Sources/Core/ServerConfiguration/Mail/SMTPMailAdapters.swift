@@ -123,7 +123,8 @@ enum SMTPMailAdapters {
             login: try .auth(&options), clientName: try options.text("name"))
     }
 
-    /// Converts @openinc/parse-server-smtp-adapter, whose files are found by name and contain `{{ link }}`.
+    /// Converts the options of @openinc/parse-server-smtp-adapter. Its templates, such as `verificationEmail.html` in
+    /// `templateDir`, contain `{{ link }}`.
     static func openinc(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         if try options.text("emailAttribute").map({ $0 != "email" }) ?? false {
             throw options.refusal("emailAttribute", "mails go to the column email", "Leave it out")
