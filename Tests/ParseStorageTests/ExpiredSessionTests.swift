@@ -23,7 +23,7 @@ import Testing
             try await TestStore.open("\(test.uri)?options=\(options)") { other in
                 try await other.store.sessions.remove(endedBefore: ParseDate(milliseconds: 1_600_000_000_000))
             }
-            let rows = try await test.client.query("SELECT n::text FROM removals ORDER BY n DESC")
+            let rows = try await test.client.query("SELECT r.n::text FROM removals AS r ORDER BY r.n DESC")
             #expect((0..<rows.rowCount).map { rows.string($0, 0) } == ["1000", "1000", "500"])
         }
     }
