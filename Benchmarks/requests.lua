@@ -87,6 +87,7 @@ local makers = {
     ["triggered"] = function() return wrk.format("POST", "/parse/classes/Triggered", nil, '{"score":1}') end,
     ["hooked"] = function() return wrk.format("POST", "/parse/classes/Hooked", nil, '{"score":1}') end,
     ["untriggered"] = function() return wrk.format("POST", "/parse/classes/Untriggered", nil, '{"score":1}') end,
+    ["route"] = function() return wrk.format("GET", "/hello") end,
     ["file"] = function() return wrk.format("GET", nil) end,
     ["range"] = function()
         wrk.headers["Range"] = "bytes=262144-327679"

@@ -17,34 +17,35 @@ MASTER_KEY = "benchmark-master-key"
 class Server:
     """Runs inside a `with` block.
 
-    `environment` extends this process's environment, `options` the configuration.
+    `environment` extends this process's environment, `options` the configuration. `app` is an index.js to serve. It gets
+    the configuration as flags.
     """
 
-    def __init__(self, binary, folder, database_uri, environment=None, options=None):
-        self.binary = binary
+    def __init__(self, binary, folder, database_uri, environment=None, options=None, app=None):
         self.environment = {**os.environ, **(environment or {})}
         self.port = free_port()
         folder = pathlib.Path(folder)
         self.log = folder / f"roost-{self.port}.log"
-        self.configuration = folder / f"roost-{self.port}.json"
-        self.configuration.write_text(
-            json.dumps(
-                {
-                    "appId": APPLICATION_ID,
-                    "masterKey": MASTER_KEY,
-                    "host": "127.0.0.1",
-                    "port": self.port,
-                    "mountPath": "/parse",
-                    "preset": 9,
-                    "allowClientClassCreation": True,
-                    "classDefinitions": "music",
-                    "databaseURI": database_uri,
-                    "dataDir": str(folder / "roost"),
-                    **(options or {}),
-                }
-            ),
-            encoding="utf-8",
-        )
+        configuration = {
+            "appId": APPLICATION_ID,
+            "masterKey": MASTER_KEY,
+            "host": "127.0.0.1",
+            "port": self.port,
+            "mountPath": "/parse",
+            "preset": 9,
+            "allowClientClassCreation": True,
+            "classDefinitions": "music",
+            "databaseURI": database_uri,
+            "dataDir": str(folder / "roost"),
+            **(options or {}),
+        }
+        if app:
+            flags = {name: value if isinstance(value, str) else json.dumps(value) for name, value in configuration.items()}
+            self.command = [binary, "serve", app, *(part for name, value in flags.items() for part in (f"--{name}", value))]
+        else:
+            file = folder / f"roost-{self.port}.json"
+            file.write_text(json.dumps(configuration), encoding="utf-8")
+            self.command = [binary, "serve", file]
         self.seconds_to_first_answer = None
 
     @property
@@ -58,9 +59,7 @@ class Server:
     def __enter__(self):
         begin = time.monotonic()
         with open(self.log, "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(
-                [self.binary, "serve", self.configuration], stdout=log, stderr=log, env=self.environment
-            )
+            self.process = subprocess.Popen(self.command, stdout=log, stderr=log, env=self.environment)
         while True:
             try:
                 self.call("GET", "/health")

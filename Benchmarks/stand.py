@@ -16,9 +16,9 @@ class Stand:
         with self.server() as server:
             self.tokens, self.file_path = seed(server, cluster, self.file)
 
-    def server(self, database="postgres", environment=None, options=None):
+    def server(self, database="postgres", environment=None, options=None, app=None):
         """Returns a Roost server on a database of the cluster, for a `with` block."""
-        return Server(self.binary, self.folder, self.cluster.uri(database), environment, options)
+        return Server(self.binary, self.folder, self.cluster.uri(database), environment, options, app)
 
     def prepare(self, operation):
         """Creates equal conditions for writes: no earlier rows, and no checkpoint in progress."""

@@ -1,6 +1,6 @@
 """Measurements beyond single operations. Each takes the stand and returns figures."""
 
-from experiments import bring, busy, classes, cloud, large_answer, metrics, push, rows, start, transfers
+from experiments import bring, busy, classes, cloud, large_answer, metrics, push, routes, rows, start, transfers
 
 # The soak is separate, because its duration is an argument.
 EXPERIMENTS = {
@@ -11,6 +11,7 @@ EXPERIMENTS = {
     "classes": classes.run,
     "import": bring.run,
     "cloud": cloud.run,
+    "routes": routes.run,
     "push": push.run,
     "metrics": metrics.run,
     "transfers": transfers.run,
