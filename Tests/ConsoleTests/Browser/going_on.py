@@ -325,7 +325,7 @@ def scenario_push_shows_its_audience_before_it_is_sent(console, rest):
     console.press("Escape")
     row = rest.find("_PushStatus")[0]
     assert row["numSent"] == 0, row
-    console.wait("document.querySelectorAll('[aria-label=Pushes] tbody td').length > 0")
+    console.wait_text("dry run", "[aria-label=Pushes]")
     assert console.value("[...document.querySelectorAll('[aria-label=Pushes] tbody td')].slice(0, 3).map((e) => e.innerText)") == ["dry run", "\u2013", "\u2013"]
     console.click_text("Send to 3")
     console.wait_text("goes to 3 devices", "dialog")
