@@ -43,7 +43,7 @@ private struct FigureCalls: ConsoleCalls {
         }
         let seconds = number("for", 3600)
         guard seconds > 0, seconds <= 86_400 else {
-            throw HTTPError(status: 400, message: "The parameter \"for\" must be more than 0 and at most 86400 (seconds).")
+            throw HTTPError(status: 400, message: "\"for\" must be more than 0 and at most 86400 (seconds).")
         }
         let figures = interface.figures
         let points = figures.points(byMinute: step == 60, within: seconds)
