@@ -112,6 +112,24 @@ def scenario_empty_project_opens_the_start_page_and_shows_a_connected_app(consol
         rest.call("DELETE", "/schemas/Note")
 
 
+def scenario_35_empty_pages_show_what_to_do(console, rest):
+    if console.credentials:
+        return
+    arrive(console, rest)
+    pages = {"data/Missing": "Choose one in the list", "schema/Missing": "Choose one in the list", "access": "see and edit its permissions", "users/roles": "Create the first one",
+             "users/sessions": "Connect an app", "users/installations": "Connect an app", "files": "upload one yourself", "files?text=none": "Try a shorter text",
+             "audit?class=None": "Remove a filter", "config": "New parameter", "cloud": "docs/cloud-code.md", "cloud/triggers": "docs/cloud-code.md",
+             "cloud/jobs": "docs/cloud-code.md", "cloud/hooks": "New webhook", "push": "Set the option push", "trash": "delete in the console"}
+    for path, words in pages.items():
+        console.open(path)
+        console.wait_text(words, "main")
+    console.open("users")
+    console.wait("document.querySelector('main input[type=search]')")
+    console.press("/")
+    console.type("nobody at all")
+    console.wait_text("Try a shorter text", "main")
+
+
 def scenario_live_queries_work_with_the_liveQuery_option_alone(console, rest):
     """The server sets liveQuery, but not startLiveQueryServer."""
     if console.credentials:

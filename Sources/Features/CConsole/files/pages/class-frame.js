@@ -43,7 +43,7 @@ export function classFrame(name, scope, draw) {
       keepFocus(content, () => draw(content, className, inner));
       content.querySelector(".scroll")?.scrollTo(0, top ?? 0);
     }
-    else put(content, empty({ picture: "search", title: t("classes.none"), text: "" }));
+    else put(content, empty({ picture: "search", title: t("classes.none"), text: t("classes.chooseHint") }));
   }, scope);
   return element;
 }

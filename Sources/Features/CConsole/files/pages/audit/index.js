@@ -17,7 +17,7 @@ addWords({
   "audit.object": "Object id", "audit.kind": "Kind", "audit.from": "From", "audit.until": "Until", "audit.time": "{name}: 2 days ago",
   "audit.allKinds": "All kinds", "audit.none": "No changes yet",
   "audit.noneHint": "Each change made in the console appears here with operator, time and the value before.", "audit.nothing": "Nothing matches",
-  "audit.nothingHint": "No entry matches all filters.", "audit.what": "What",
+  "audit.nothingHint": "Remove a filter to see more.", "audit.what": "What",
   "audit.result": "Result", "audit.did.POST": "wrote", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "looked",
   "audit.session.POST": "signed in", "audit.session.DELETE": "signed out", "audit.refused": "refused ({status})",
   "audit.unknown": "unknown", "audit.done": "done", "audit.newest": "Newest", "audit.older": "Older", "audit.open": "{what}, {path}",

@@ -2,7 +2,7 @@
 
 import { parse } from "../../core/api.js";
 import { watched } from "../../core/attention.js";
-import { button, h, icon, iconButton, labelled, option, put, textField } from "../../core/dom.js";
+import { button, h, icon, iconButton, labelled, linked, option, put, textField } from "../../core/dom.js";
 import { addWords, ago, count, cut, date, plain, said, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
 import { complain, failed, record, toast } from "../../parts/states.js";
@@ -12,7 +12,7 @@ import { FIGURES, figures, table } from "./index.js";
 
 addWords({
   "job.start": "Start", "job.startOf": "Start {name}", "job.started": "{name} started", "job.none": "No jobs yet",
-  "job.noneHint": "A job runs in the background, started here or by a schedule.", "job.once": "once at a time", "job.runs": "Runs", "job.noRuns": "No runs yet.",
+  "job.once": "once at a time", "job.runs": "Runs", "job.noRuns": "Start a job to see its runs.",
   "job.state.running": "running", "job.state.succeeded": "succeeded", "job.state.failed": "failed", "job.message": "Message", "job.began": "Started", "job.took": "Duration",
   "job.by.api": "a call", "job.by.schedule": "a schedule", "job.plans": "Schedules", "job.noPlans": "No schedules yet.", "job.plan": "New schedule",
   "job.last": "Last run", "job.never": "never", "job.job": "Job", "job.actions": "Actions of the schedule of {name}", "job.planned": "{name} runs {when}",
@@ -35,7 +35,7 @@ export function openJobs(host, { jobs = [], runsSchedules }, scope) {
   const plans = h("section.panel");
   const watch = { isOn: false };
   const again = () => readRuns(runs, watch, scope);
-  put(host, h("section.panel", h("h2", t("cloud.jobs")), jobs.length === 0 ? [h("p", t("job.none")), h("p.quiet", t("job.noneHint"))]
+  put(host, h("section.panel", h("h2", t("cloud.jobs")), jobs.length === 0 ? [h("p", t("job.none")), h("p.quiet", linked(t("cloud.emptyHint")))]
     : table(t("cloud.jobs"), [["", "word.name"], ...FIGURES, [".actions.start", ""]], jobs.map((job) => [["", [shown(job.name, 80), job.isExclusive && h("span.quiet", " \u00b7 ", t("job.once"))]], ...figures(job),
       [".actions.start", h("button.button", { "aria-label": t("job.startOf", { name: job.name }), onclick: () => start(job.name, again) }, t("job.start"))]]))), plans, runs);
   again();

@@ -79,7 +79,7 @@ async function show(content, className, objectId, scope) {
   if (!className) put(content, empty(hasNoClass()
     ? { title: t("classes.empty"), text: t("classes.emptyHint"), actions: [mayChangeClasses() && button(".button.primary", () => newClass("data"), icon("plus"), t("classes.new")), connect] }
     : { title: t("classes.choose"), text: t("classes.chooseHint"), actions: [connect] }));
-  else if (!all.has(className)) put(content, empty({ picture: "search", title: t("classes.none"), text: "" }));
+  else if (!all.has(className)) put(content, empty({ picture: "search", title: t("classes.none"), text: t("classes.chooseHint") }));
   else if (objectId) {
     put(content, loading());
     const { openObject } = await import("./object-view.js");

@@ -66,7 +66,7 @@ async function fill(list, number, { text, sort }, scope, again) {
     const { total, isComplete } = first;
     put(number, isComplete ? t("files.number", { n: total, size: bytes(first.bytes) }) : t("files.part", { n: total }));
     if (first.files.length === 0) {
-      put(list, text ? empty({ picture: "search", title: t("files.none"), text: "" }) : empty({ picture: "file", title: t("files.empty"), text: t("files.emptyHint") }));
+      put(list, text ? empty({ picture: "search", title: t("files.none"), text: t("word.shorter") }) : empty({ picture: "file", title: t("files.empty"), text: t("files.emptyHint") }));
       return;
     }
     const more = h(".pad");

@@ -140,7 +140,7 @@ async function fill(body, number, kind, text, next) {
   const draw = () => {
     put(number, t("users.count", { n: total }));
     if (objects.length === 0) {
-      put(body, text ? empty({ picture: "search", title: t("users.nothing"), text: "" }) : empty({ picture: "users", title: t("users.empty." + kind), text: t("users.emptyHint." + kind),
+      put(body, text ? empty({ picture: "search", title: t("users.nothing"), text: t("word.shorter") }) : empty({ picture: "users", title: t("users.empty." + kind), text: t("users.emptyHint." + kind),
         actions: [adding(kind, again) || h("a.button.primary", { href: address("start") }, icon("link"), t("classes.connect"))] }));
       return;
     }
