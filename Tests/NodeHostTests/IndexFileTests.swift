@@ -369,9 +369,12 @@ struct IndexFileTests {
             fs.writeFileSync(at('early'), 'changed');
             fs.mkdirSync(at('folder'), { recursive: true });
             fs.createWriteStream(at('stream')).end('x');
+            fs.writeSync(fs.openSync(at('early'), 'w'), 'changed');
             (async () => {
               await new Promise(resolve => fs.appendFile(at('callback'), 'x', resolve));
               await fs.promises.writeFile(at('promise'), 'x');
+              await (await fs.promises.open(at('handle'), 'wx')).writeFile('x');
+              await new Promise(resolve => fs.open(at('opened'), fs.constants.O_CREAT | fs.constants.O_WRONLY, resolve));
               const { unlink } = await import('node:fs/promises');
               await unlink(at('early'));
               require('http').createServer().listen(1444);
@@ -382,7 +385,7 @@ struct IndexFileTests {
             #expect(served.options["port"] == 1444, "\(served.notes)")
             #expect(served.warnings.contains { $0.contains("it writes files when it runs") }, "\(served.warnings)")
             #expect(try String(contentsOfFile: app.folder + "/early", encoding: .utf8) == "kept")
-            for name in ["folder", "stream", "callback", "promise"] {
+            for name in ["folder", "stream", "callback", "promise", "handle", "opened"] {
                 #expect(!FileManager.default.fileExists(atPath: "\(app.folder)/\(name)"), "\(name)")
             }
         }

@@ -11,6 +11,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { syncBuiltinESMExports } from 'node:module';
 import net from 'node:net';
+import { devNull } from 'node:os';
 import path from 'node:path';
 import { Writable } from 'node:stream';
 import threads from 'node:worker_threads';
@@ -127,6 +128,14 @@ for (const name of ['writeFile', 'appendFile', 'truncate', 'copyFile', 'cp', 're
   refuseLater(fs, `${name}Sync`, 'writes files', () => {});
   refuseLater(fs, name, 'writes files', (error, callback) => process.nextTick(callback, null));
   refuseLater(fs.promises, name, 'writes files', async () => {});
+}
+for (const [owner, name] of [[fs, 'open'], [fs, 'openSync'], [fs.promises, 'open']]) {
+  const open = owner[name];
+  owner[name] = function (file, flags, ...rest) {
+    const writes = isRefused() && (typeof flags === 'number' ? (flags & 3) !== 0 : /[wa+]/.test(typeof flags === 'string' ? flags : ''));
+    if (writes) noteOnce('writes files');
+    return writes ? open.call(this, devNull, 'r+', ...rest) : open.call(this, file, flags, ...rest);
+  };
 }
 refuseLater(fs, 'createWriteStream', 'writes files', () => new Writable({ write: (chunk, encoding, written) => written() }));
 
