@@ -12,6 +12,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "Sources/Features/CConsole/files"
 
 LINES = 300
+ALL_LINES = 12_500
 # The maximum bytes as sent to browsers: the whole console, uncompressed and compressed; the modules before the first rows,
 # compressed; and the additional modules of a page or dialog opened for the first time, compressed.
 TOTAL = 600_000
@@ -135,6 +136,9 @@ def faults():
     total, sent, at_first = sum(sizes.values()), sum(packed.values()), sum(packed[path] for path in first)
     print(f"console: {len(files)} files of {sum(path.stat().st_size for path in files):,} bytes; browsers get {total:,}, compressed {sent:,}; "
           f"the first screen {sum(sizes[path] for path in first):,} in {len(first)} files, compressed {at_first:,}")
+    lines = sum(path.read_text().count("\n") for path in files if path.suffix in (".js", ".css"))
+    if lines > ALL_LINES:
+        yield f"the modules and the style sheet have {lines} lines; {ALL_LINES} are the most"
     entries = {other for path in modules for other in imports(path)[1] if other.is_file()}
     for entry, size in sorted((entry, sum(packed[path] for path in closure(entry) - first)) for entry in entries):
         if size > ON_DEMAND:

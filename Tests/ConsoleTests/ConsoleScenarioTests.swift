@@ -21,7 +21,9 @@ import Testing
 
     @Test("Opening the console with a ticket shows rows without a log-in form, in time")
     func firstVisit() async throws {
-        let options: JSONObject = ["console": ["signIn": "thisMachine"], "liveQuery": ["classNames": ["First"]]]
+        let options: JSONObject = [
+            "clientKey": "client key", "console": ["signIn": "thisMachine"], "liveQuery": ["classNames": ["First"]],
+        ]
         try await TestServer.run(options) { server in
             try await Self.run("arriving", server, ["--ticket", server.consoleTicket()])
         }
@@ -62,11 +64,9 @@ import Testing
         let root = String(server.url.dropLast("/parse".count))
         let outcome = try await Program.run(
             [
-                "python3", "-B", Checkout.path("Tests/ConsoleTests/Browser/scenarios.py"), "--console",
-                root + "/console",
-                "--rest", server.url, "--app", TestServer.applicationID, "--key", TestServer.masterKey,
-                "--rows", "3000", "--group", group, "--database", server.databaseURI,
-                "--client-key", TestServer.restKey,
+                "python3", "-B", Checkout.path("Tests/ConsoleTests/Browser/scenarios.py"), "--rows", "3000",
+                "--console", root + "/console", "--rest", server.url, "--key", TestServer.masterKey, "--group", group,
+                "--app", TestServer.applicationID, "--database", server.databaseURI, "--client-key", TestServer.restKey,
             ] + credentials)
         #expect(outcome.status == 0, "\(outcome.output)")
     }

@@ -1,6 +1,7 @@
 """Scenarios of the first visit: tickets, and the time to the first rows, compared with a bare page of the same server."""
 
 import json
+import subprocess
 import time
 import urllib.request
 
@@ -73,6 +74,8 @@ def scenario_empty_project_opens_the_start_page_and_shows_a_connected_app(consol
     console.value("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { window.written = text; } } })")
     console.value("[...document.querySelectorAll('main tr')].find((row) => row.innerText.includes('Application id')).querySelector('button').click()")
     assert console.wait("window.written") == app
+    console.value("[...document.querySelectorAll('main tr')].find((row) => row.innerText.includes('Client key')).querySelector('button').click()")
+    console.wait("window.written === 'client key'")
     for name in ("Swift (Parse iOS SDK)", "Parse-Swift", "Kotlin (Android)", "JavaScript", "Flutter", "curl"):
         console.click_text(name, "main")
         code = console.text("main pre.code")
@@ -90,12 +93,18 @@ def scenario_empty_project_opens_the_start_page_and_shows_a_connected_app(consol
     urllib.request.urlopen(urllib.request.Request(rest.url + "/classes/Note", headers=fields), timeout=60).close()
     console.wait_text("Connected: iOS SDK", "main")
     assert "REST API" not in console.text("main"), console.text("main")
+    # The displayed command is an app, too.
+    console.click_text("curl", "main")
+    command = console.text("main pre.code")
+    curl = lambda: json.loads(subprocess.run(["sh", "-c", command], check=True, capture_output=True, timeout=60).stdout)
+    curl()
+    console.wait_text("Connected: REST API", "main")
     # Without a class, the data page redirects here.
     console.open("data")
     console.click_text("Connect an app", ".content")
     console.wait_text("Connected: iOS SDK", "main")
-    # The server has neither of these keys, and no class for the sample code.
-    assert all(f"The code contains {name}" in console.text("main") for name in ("CLIENT_KEY", "JAVASCRIPT_KEY")), console.text("main")
+    # The server has no such key, and no class for the sample code.
+    assert "The code contains JAVASCRIPT_KEY" in console.text("main") and "CLIENT_KEY" not in console.text("main"), console.text("main")
     assert "Load the sample first" in console.text("main"), console.text("main")
     console.click_text("Load the sample", "main")
     console.wait("location.pathname.endsWith('/console/data/Note')")
@@ -104,12 +113,40 @@ def scenario_empty_project_opens_the_start_page_and_shows_a_connected_app(consol
         request = urllib.request.Request(rest.url + "/classes/Note", headers=fields)
         with urllib.request.urlopen(request, timeout=60) as answer:
             assert len(json.loads(answer.read())["results"]) == 3
+        assert sorted(note["text"] for note in curl()["results"]) == ["Apples", "Bread", "Milk"]
         console.open("start")
         console.wait_text("Connected: iOS SDK", "main")
         assert "sample" not in console.text("main"), console.text("main")
     finally:
         rest.call("DELETE", "/purge/Note")
         rest.call("DELETE", "/schemas/Note")
+
+
+def scenario_start_page_creates_and_imports_classes_and_invites_operators(console, rest):
+    if console.credentials:
+        return
+    arrive(console, rest)
+    for name in ("Begun", "Fetched"):
+        rest.call("DELETE", f"/purge/{name}")
+        rest.call("DELETE", f"/schemas/{name}")
+    for words, name in (("Create a class", "Begun"), ("Import CSV or JSON", "Fetched")):
+        console.open("start")
+        console.click_text(words, "main")
+        console.wait("document.querySelector('dialog input')")
+        console.type(name)
+        console.press("Control+Enter")
+        if name == "Fetched":
+            console.wait("document.querySelector('dialog input[type=file]')")
+            console.press("Escape")
+        console.wait(f"location.pathname.endsWith('/console/data/{name}')")
+    assert rest.call("GET", "/schemas/Begun")["classLevelPermissions"]["update"] == {"pointerFields": ["owner"]}
+    assert rest.call("GET", "/schemas/Fetched")["classLevelPermissions"]["update"] == {}
+    console.open("start")
+    console.click_text("Invite an operator", "main")
+    console.wait_text("New operator", "dialog")
+    console.press("Escape")
+    for name in ("Begun", "Fetched"):
+        rest.call("DELETE", f"/schemas/{name}")
 
 
 def scenario_35_empty_pages_show_what_to_do(console, rest):

@@ -28,6 +28,17 @@ def scenario_80_mails_an_invitation_and_reports_an_invalid_address(console, rest
     console.press("Escape")
 
 
+def scenario_80_start_page_draws_the_server_url_as_a_qr_code(console, rest):
+    console.open("start")
+    console.wait_text("http://app.example/parse", "main")
+    code = console.value(f"""fetch({json.dumps(console.url + 'api/start')}, {{ headers: {{ 'X-Roost-Console': localStorage.getItem('roost.token') }} }})
+        .then((answer) => answer.json()).then(({{ code }}) => code)""")
+    drawn = console.value("document.querySelector('main .qr path').getAttribute('d').match(/M\\d+ \\d+/g)")
+    assert drawn == [f"M{x} {y}" for y, row in enumerate(code) for x, cell in enumerate(row) if cell == "1"], drawn
+    assert console.value("document.querySelector('main .qr').getAttribute('viewBox')") == f"-4 -4 {len(code) + 8} {len(code) + 8}"
+    assert console.value("(({ width, height }) => width === height && width >= 150)(document.querySelector('main .qr').getBoundingClientRect())")
+
+
 def scenario_79_previews_changes_and_resets_a_mail_text(console, rest):
     console.open("settings")
     console.wait("document.querySelector('main table')")

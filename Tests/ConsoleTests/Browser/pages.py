@@ -2,6 +2,8 @@
 
 import copy
 import json
+import random
+import re
 import time
 
 PHONE = """document.documentElement.scrollWidth <= innerWidth
@@ -132,6 +134,16 @@ def scenario_57_creates_a_class_with_fields_and_permissions_in_one_request(conso
         console.value("document.querySelector('.new-field input').focus()")
         console.type("title")
         console.value("document.querySelector('.new-field [type=checkbox]').click()")
+        if name == "Owned":
+            for field, letter in (("plays", "n"), ("author", "p")):
+                console.click_text("Add field", "dialog")
+                console.type(field)
+                console.press("Tab", letter, "Tab")
+                if field == "author":
+                    console.press("_", "R")
+                else:
+                    console.press("Tab")
+                    console.type("7")
         console.click(f"dialog [value={kind}]")
         if kind == "role":
             console.value("document.querySelector('dialog [list]').focus()")
@@ -147,6 +159,8 @@ def scenario_57_creates_a_class_with_fields_and_permissions_in_one_request(conso
     began = time.monotonic()
     said = make("Owned", "owned")
     assert time.monotonic() - began < 60
+    assert rest.call("GET", "/schemas/Owned")["fields"]["plays"] == {"type": "Number", "defaultValue": 7}
+    assert rest.call("GET", "/schemas/Owned")["fields"]["author"] == {"type": "Pointer", "targetClass": "_Role"}
     for words in ("everybody", "logged-in users", "the user in owner", "nobody (only the master key)", "only the user in owner changes and deletes one"):
         assert words in said, said
     assert app("POST", "/classes/Owned", {"title": "one", "owner": pointer("first")})["status"] in (400, 403, 404)
@@ -456,6 +470,85 @@ def may_lines(console, class_name, user=None, object_id=""):
     console.wait("document.querySelectorAll('.may .line').length === 7")
     lines = console.value("[...document.querySelectorAll('.may .line')].map((line) => line.innerText.replace(/\\s+/g, ' ').trim())")
     return {line.split(" ")[1]: line for line in lines}
+
+
+def outcomes(app, class_name, object_id, title):
+    """Tries each operation, and returns the successful ones. Deletes the object last."""
+    path = f"/classes/{class_name}"
+    where = {"title": title}
+    done = {
+        "Find": len(app.call("GET", path, where=where).get("results", [])) == 1,
+        "Count": app.call("GET", path, where=where, count="1", limit="0").get("count") == 1,
+        "Get": "objectId" in app.call("GET", f"{path}/{object_id}"),
+        "Update": "updatedAt" in app.call("PUT", f"{path}/{object_id}", {"n": 1}),
+        "Add": "updatedAt" in app.call("PUT", f"{path}/{object_id}", {f"new{title}": 1}),
+        "Create": "objectId" in app.call("POST", path, {"title": "made"}),
+    }
+    return {**done, "Delete": "error" not in app.call("DELETE", f"{path}/{object_id}")}
+
+
+def scenario_55_displayed_texts_of_generated_permissions_agree_with_requests(console, rest):
+    chance = random.Random(56)
+    users = [make_user(rest, name) for name in ("kim", "lou")]
+    (kim, kims), (lou, lous) = [(user["objectId"], user["username"]) for user in users]
+    role = f"Editor{time.time_ns()}"
+    assert "objectId" in rest.call("POST", "/roles", {"name": role, "ACL": {}, "users": {"__op": "AddRelation", "objects": [{"__type": "Pointer", "className": "_User", "objectId": kim}]}})
+    callers = []
+    for user in (None, *users):
+        app = copy.copy(rest)
+        app.headers = {field: value for field, value in rest.headers.items() if field != "X-Parse-Master-Key"}
+        app.headers["X-Parse-REST-API-Key"] = rest.client_key
+        if user:
+            app.headers["X-Parse-Session-Token"] = user["sessionToken"]
+        callers.append((user and user["objectId"], user and user["username"], app))
+    entries = [{"*": True}, {"*": True}, {}, {"requiresAuthentication": True}, {f"role:{role}": True}, {lou: True}, {kim: True, f"role:{role}": True},
+               {"pointerFields": ["host"]}, {"pointerFields": ["host"]}, {"pointerFields": ["host", "guests"]}, {"requiresAuthentication": True, "pointerFields": ["guests"]},
+               {f"role:{role}": True, "pointerFields": ["host"]}]
+    both = {"read": True, "write": True}
+    acls = [None, None, {}, {"*": {"read": True}}, {"*": both}, {f"role:{role}": both}, {"*": {"read": True}, lou: both}, {kim: {"read": True}}]
+    for number in range(40):
+        class_name = f"Ruled{number}"
+        rest.define(class_name, title={"type": "String"}, n={"type": "Number"}, host={"type": "Pointer", "targetClass": "_User"}, guests={"type": "Array"})
+        rules = {operation: chance.choice(entries[:7] if operation == "create" else entries) for operation in ("find", "count", "get", "update", "addField", "create", "delete")}
+        rules |= {key: ["guests"] for key in ("readUserFields", "writeUserFields") if chance.randrange(5) == 0}
+        answer = rest.call("PUT", f"/schemas/{class_name}", {"className": class_name, "classLevelPermissions": rules})
+        assert "error" not in answer, answer
+        acl, host, guests = chance.choice(acls), chance.choice([None, kim, lou]), [user for user in (kim, lou) if chance.random() < 0.5]
+        values = {"guests": [{"__type": "Pointer", "className": "_User", "objectId": user} for user in guests]}
+        values |= {"host": {"__type": "Pointer", "className": "_User", "objectId": host}} if host else {}
+        values |= {"ACL": acl} if acl is not None else {}
+        # The users whom each displayed name means.
+        named = {"everybody": {None, kim, lou}, "logged-in users": {kim, lou}, f"role {role}": {kim}, "the user in host": {host} - {None},
+                 "the user in guests": set(guests), kims: {kim}, lous: {lou}, f"user {kim}": {kim}, f"user {lou}": {lou}}
+        told, done = {}, {}
+        for place, (user, name, app) in enumerate(callers):
+            object_id = rest.create(class_name, title=f"title{place}", **values)
+            of_class = may_lines(console, class_name, name)
+            told[user] = may_lines(console, class_name, name, object_id)
+            done[user] = outcomes(app, class_name, object_id, f"title{place}")
+            assert set(told[user]) == set(of_class) == set(done[user]), (told, of_class)
+            for operation, allowed in done[user].items():
+                general, line = of_class[operation], told[user][operation]
+                context = (class_name, operation, name, line, general, rules, acl, host, guests)
+                assert line.startswith("yes " if allowed else "no "), context
+                assert not (allowed and general.startswith("no ")), context
+                fields = re.search(r"Only objects whose (.*) is ", general)
+                if fields and allowed:
+                    assert any(user in named[f"the user in {field}"] for field in fields[1].split(" or ")), context
+        for asked, lines in told.items():
+            for operation, line in lines.items():
+                rule = re.compile(r"(?:the class|its ACL) lets (?:only )?(.*)")
+                groups = [set().union(*(named[who] for who in found[1].split(" or "))) if found[1] != "nobody" else set()
+                          for part in re.sub(r"^(yes|no) (Add fields|\w+) ", "", line).split("; ") if (found := rule.match(part))]
+                for user in told:
+                    context = (class_name, operation, asked, user, line, rules, acl, host, guests)
+                    if done[asked][operation]:
+                        assert user != asked or all(asked in group for group in groups), context
+                    elif done[user][operation]:
+                        # The refused rules name everyone whom the server lets in.
+                        assert groups and all(user in group for group in groups), context
+        rest.call("DELETE", f"/purge/{class_name}")
+        rest.call("DELETE", f"/schemas/{class_name}")
 
 
 def scenario_55_explains_access_limited_by_pointer_fields(console, rest):

@@ -175,13 +175,31 @@ def scenario_80_headings_and_labels_are_not_truncated_at_any_width(console, rest
         const [a, b] = [e, other].map((one) => one.getBoundingClientRect());
         return a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
     })).length"""
+    # Words on more than one line.
+    broken = r"""(() => {
+        const found = [];
+        const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+        for (let node; (node = texts.nextNode());) {
+            if (!node.parentElement.checkVisibility() || node.parentElement.closest('svg, pre, code, .mono, .log, .sr')) continue;
+            for (const { 0: word, index } of node.data.matchAll(/\p{L}{2,}/gu)) {
+                const range = document.createRange();
+                range.setStart(node, index);
+                range.setEnd(node, index + word.length);
+                if (new Set([...range.getClientRects()].filter(({ width }) => width > 0).map(({ top }) => Math.round(top))).size > 1) found.push(word);
+            }
+        }
+        return found;
+    })()"""
     try:
         for path in ("schema", "schema/Guarded", "access/Guarded", "files", "start", "config", "performance", "health", "settings", "logs", "cloud", "push", "rest", "live",
                      "trash", "audit", "users", "users/roles", "users/sessions"):
             open_page(console, path, "main h1, main .classes")
-            for width in (390, 834, 1440):
+            for width in (390, 834, 1440, 1920):
                 console.size(width, 900)
                 console.settle()
+                assert console.value(broken) == [], (path, width, console.value(broken))
+                # The page reaches the right edge of the window.
+                assert console.value("innerWidth - document.querySelector('main > *').getBoundingClientRect().right <= 10"), (path, width)
                 assert console.value(cut) == [], (path, width, console.value(cut))
                 assert console.value(covered) == 0, (path, width)
         # A long user name is shortened and doesn't widen the page.

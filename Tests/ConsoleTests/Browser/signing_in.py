@@ -201,6 +201,9 @@ def scenario_04_reports_wrong_names_and_passwords_with_the_same_message(console,
     if not console.credentials:
         return
     with browser_of_new(console, "editor") as (name, other):
+        assert other.value("document.querySelector('.signin .wordmark').getAttribute('aria-label')") == "Roost"
+        icon = other.value("fetch(document.querySelector('link[rel=icon]').href).then(async (answer) => [answer.headers.get('content-type'), await answer.text()])")
+        assert icon[0].startswith("image/svg+xml") and icon[1].startswith("<svg"), icon
         said = set()
         for wrong in ({"name": name, "password": "wrong"}, {"name": "nobody", "password": "wrong"}):
             for field, value in wrong.items():
