@@ -46,8 +46,8 @@ import Testing
                 #expect(report.exitCode == 2)
                 #expect(
                     report.notes == [
-                        "Artist.mixed has values of several types, Number (1 objects), String (1 objects): it is "
-                            + "skipped. --type Artist.mixed=TYPE sets it",
+                        "Artist.mixed is skipped because its values have several types: Number (1 objects), "
+                            + "String (1 objects). To import it, set its type with --type Artist.mixed=TYPE",
                         "the session tokens in _User are skipped: users whose session is not in _Session must log in again",
                     ])
                 let song = try await server.send("GET", "/classes/Song/song000001?include=artist", as: .master).json

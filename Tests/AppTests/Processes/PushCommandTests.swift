@@ -32,7 +32,7 @@ struct PushCommandTests {
                 ]
                 let fine = try await Self.run(["check"], ["push": .object(good)])
                 #expect(fine.status, "\(fine.text)")
-                #expect(fine.text.contains("ok      ios  APNs app.one sandbox  the key signs"), "\(fine.text)")
+                #expect(fine.text.contains("ok      ios  APNs app.one sandbox  signing with the key"), "\(fine.text)")
                 #expect(fine.text.contains("localhost:\(sink.port) responds, and accepts 100 requests at once"))
                 #expect(fine.text.contains("ok      android  FCM songs  Google issues an access token"))
                 tokens.on("token") { _ in .text(#"{"error":"invalid_grant"}"#, status: 400) }

@@ -33,6 +33,8 @@ def scenario_78_shows_six_charts_with_tables(console, rest):
     until(lambda: console.value("document.querySelector('.chart path').getAttribute('d')?.startsWith('M')"), "no line is drawn", 40)
     console.value("document.querySelector('.chart summary').click()")
     console.wait("document.querySelector('.chart tbody tr')")
+    legends = console.value("[...document.querySelectorAll('.chart')].map((e) => [...e.querySelectorAll('.legend > span:has(i)')].map((one) => one.innerText.trim().split(' ').at(-1)))")
+    assert ["p50", "p99"] in legends, legends
     label = console.value("document.querySelector('.chart svg').getAttribute('aria-label')")
     assert label.startswith("Database calls: ") and "nothing yet" not in label, label
     console.value("(() => { const s = document.querySelector('[aria-label=\"Time range\"]'); s.value = 'day'; s.dispatchEvent(new Event('change', { bubbles: true })); })()")
@@ -163,7 +165,7 @@ def scenario_79_shows_settings_without_secrets_and_how_to_change_them(console, r
     assert console.value("document.querySelector('dialog a[target]').href").endswith("/docs/configuration.md")
     console.press("Escape")
     console.click_text("Check push keys", "main")
-    console.wait_text("the key signs", "dialog")
+    console.wait_text("signing with the key", "dialog")
     console.wait_text("works", "dialog")
     console.press("Escape")
     console.click_text("Operators", "main")

@@ -30,7 +30,7 @@ extension Name: Codable {
     public func encode(to encoder: any Encoder) throws { try text.encode(to: encoder) }
 }
 
-/// The error if a `JSONValue` or `ParseObject` is encoded or decoded by another coder, such as `JSONEncoder`.
+/// The error if a `JSONValue` or `ParseObject` is encoded or decoded by another coder, such as Foundation's.
 struct CodingOfOthers: Error, CustomStringConvertible {
     var description: String { "JSONValue and ParseObject can only be coded by Roost's own encoder and decoder" }
 }

@@ -63,7 +63,7 @@ struct PlannedWrite: Sendable {
     var result: WriteResult
 }
 
-/// A save that has passed all checks.
+/// A save that is ready to be stored. If ``write`` is nil, some checks run while storing.
 public struct PlannedSave: Sendable {
     var save: Save
     var rules: (any SaveRules)?

@@ -108,7 +108,7 @@ public struct OperatorSessionRows: Sendable {
             """, parameters)
     }
 
-    /// Returns the hashes of up to 1,000 valid tickets in hexadecimal, those that expire last.
+    /// Returns the hex-encoded hashes of the valid tickets, limited to the 1,000 that expire last.
     public func tickets() async throws -> Set<String> {
         let rows = try await store.query(
             Statement(

@@ -176,7 +176,7 @@ public final class PostgresClient: Sendable {
             }
         }
         let statements = statements()
-        // If the caller leaves, the server stops a read even if it waits for a lock.
+        // A read is stopped when its client disconnects, even while it waits for a lock.
         guard !request.isReadOnly else { return try await read(statements, in: purpose).results }
         return try await group(statements, in: purpose, conflictKey: request.conflictKey)
     }

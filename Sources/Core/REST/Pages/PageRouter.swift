@@ -35,7 +35,7 @@ struct PageRouter {
     private var configuration: Configuration { routes.configuration }
     private var showsPages: Bool { configuration.pages.enableRouter }
     private var isPost: Bool { request.method == "POST" }
-    /// Whether links contain the user name, as up to preset 7.
+    /// Whether links contain the user name. True for presets below 8.
     private var namesUser: Bool { configuration.preset < 8 }
 
     /// Responds to the request, or returns nil to leave it to the API routes.

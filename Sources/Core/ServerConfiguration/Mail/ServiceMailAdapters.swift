@@ -1,6 +1,6 @@
 import JSON
 
-/// Converts parse-server's adapters of mail services with an HTTP API.
+/// Converts the options of parse-server's adapters for HTTP mail services, such as SendGrid.
 enum ServiceMailAdapters {
     /// Converts the SendGrid adapter. Emails with a configured template id use SendGrid's template.
     static func sendGrid(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {

@@ -45,7 +45,7 @@ extension OptionTable {
         },
         .custom(
             "tracingSamplerArgument", "OTEL_TRACES_SAMPLER_ARG", .stringOrNumber, \.tracing.ratio,
-            "The share of requests, such as 0.1; default 0.01"
+            "The fraction of requests to trace with traceidratio, 0 to 1; default 0.01"
         ) { value, name throws(ConfigurationError) in
             guard let ratio = value.numberValue ?? value.stringValue.flatMap(Double.init), (0...1).contains(ratio)
             else {

@@ -42,8 +42,8 @@ struct ClassPlanner {
                     let counts = types.map { "\($0.key) (\($0.value) objects)" }.sorted().joined(separator: ", ")
                     if self.types[name]?[field] == nil, Self.isField(field, of: name) {
                         planned.notes.append(
-                            "\(name).\(field) has values of several types, \(counts): it is skipped. "
-                                + "--type \(name).\(field)=TYPE sets it")
+                            "\(name).\(field) is skipped because its values have several types: \(counts). To import it, "
+                                + "set its type with --type \(name).\(field)=TYPE")
                     }
                     continue
                 }

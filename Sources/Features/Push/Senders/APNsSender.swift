@@ -84,7 +84,7 @@ package final class APNsSender: PushSender {
         var steps: [(step: String, problem: String?)] = []
         if let token {
             let isSigned = (try? token.text(at: now())) != nil
-            steps.append(("the key signs", isSigned ? nil : "the key can't sign"))
+            steps.append(("signing with the key", isSigned ? nil : "the key can't be used for signing"))
         } else {
             steps.append(("the certificate and its key were read", nil))
         }
@@ -121,7 +121,7 @@ package final class APNsSender: PushSender {
                 authorization = text
                 headers.add(name: "authorization", value: "bearer \(text)")
             } catch {
-                return await report(indices.map { ($0, .unusable("the key can't sign")) })
+                return await report(indices.map { ($0, .unusable("the key can't be used for signing")) })
             }
         }
         var calls: [HTTP2Call] = []

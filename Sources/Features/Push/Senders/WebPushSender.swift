@@ -75,9 +75,9 @@ final class WebPushSender: PushSender {
     func check() async -> [(step: String, problem: String?)] {
         do {
             _ = try authorization(for: "https://push.example", at: Int(Date.now.timeIntervalSince1970))
-            return [("the key signs; browsers choose their services themselves", nil)]
+            return [("signing with the key; browsers choose their services themselves", nil)]
         } catch {
-            return [("the key signs", "\(error)")]
+            return [("signing with the key", "\(error)")]
         }
     }
 

@@ -7,11 +7,10 @@ import Rules
 struct SessionRules: SaveRules {
     var backend: Backend
 
-    /// The session whose credentials open this one, or nil if it is opened by other means, such as a password.
+    /// The session that authorizes the new one, or nil if the user logs in by other means, such as a password.
     var opener: SessionUser?
     private var ownerBefore: String?
 
-    /// - Parameter opener: The session whose credentials open the saved one, or nil if it is opened by other means.
     init(opener: SessionUser? = nil, backend: Backend) {
         self.opener = opener
         self.backend = backend
