@@ -1,8 +1,9 @@
-"""Routes of an app's index.js: their cost compared with Node.js alone, and gets while slow routes are open.
+"""Routes of an app's index.js: their cost compared with Node.js alone, memory, and gets while slow routes are open.
 
 Uses the tests' stand-ins for the packages parse and express.
 """
 
+import concurrent.futures
 import contextlib
 import pathlib
 import select
@@ -10,8 +11,10 @@ import socket
 import statistics
 import tempfile
 import time
+import urllib.request
 
 import load
+import processes
 from goals import Figure, Goal
 from neighbours import Neighbour
 from ports import free_port
@@ -23,6 +26,14 @@ const server = new ParseServer({});
 app.use('/parse', server.app);
 app.get('/hello', (request, response) => response.end('hello'));
 app.get('/slow', () => {});
+app.get('/large', (request, response) => {
+  let chunks = 240;
+  const write = () => {
+    while (chunks > 0) if (chunks -= 1, !response.write(Buffer.alloc(65_536))) return response.once('drain', write);
+    response.end();
+  };
+  write();
+});
 app.listen(1337);
 """
 ALONE = """
@@ -37,6 +48,7 @@ GETS = 8
 # More than Roost allows from one network (192). It answers the others with 503.
 SLOW = 300
 MOST_OPEN = 192
+LARGE = 240 * 65_536
 ROUNDS = 5
 
 
@@ -84,6 +96,26 @@ def _slow_routes(server):
         _check_open(clients)
 
 
+def _download(server, slowly):
+    """Reads a response of 15 MB from a route, at about 5 MB/s if `slowly`."""
+    with urllib.request.urlopen(f"{server.origin}/large", timeout=60) as response:
+        size = 0
+        while part := response.read(262_144):
+            size += len(part)
+            time.sleep(0.05 if slowly else 0)
+    if size != LARGE:
+        raise SystemExit(f"bench: a route sent {size} bytes instead of {LARGE}")
+
+
+def _memory_of_downloads(server):
+    """Returns the additional megabytes of the server and Node.js while eight clients download."""
+    idle = processes.resident_megabytes(server.pid)
+    processes.forget_peak(server.pid)
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: _download(server, number % 2 == 1), range(8)))
+    return processes.peak_megabytes(server.pid) - idle
+
+
 def run(stand):
     node, roost, rates, idle, beside = [], [], [], [], []
     with tempfile.TemporaryDirectory(prefix="roost-routes.") as name:
@@ -101,6 +133,7 @@ def run(stand):
                 with _slow_routes(server):
                     beside.append(_measure(server.origin, "get", GETS, stand.seconds)["p99"])
                 load.settle(server, stand.cluster)
+            memory = _memory_of_downloads(server)
     node, roost, rate, idle, beside = map(statistics.median, (node, roost, rates, idle, beside))
     title = f"p99 of gets, {GETS} connections, "
     slow = f"{SLOW} clients of a slow route"
@@ -108,6 +141,7 @@ def run(stand):
         Figure("p50 of a route in Node.js alone, 1 connection", node, unit="ms"),
         Figure("p50 of a route through Roost, 1 connection", roost, Goal(1.5 * node + 1, at_most=True), "ms"),
         Figure(f"routes through Roost a second, {CONNECTIONS} connections", rate, Goal(2000), digits=0),
+        Figure("memory above idle, 8 downloads of 15 MB", memory, Goal(64, at_most=True), "MB", digits=0),
         Figure(title + "no slow routes", idle, unit="ms"),
         Figure(title + slow, beside, unit="ms"),
         Figure(title + f"{slow}: times that of no slow routes", beside / idle, Goal(2, at_most=True), digits=1),

@@ -427,6 +427,32 @@ struct AppRouteTests {
         }
     }
 
+    @Test("Serves routes from each of two processes, and sign-ins with the app's own provider")
+    func processes() async throws {
+        let code = """
+            const app = require('express')();
+            const { ParseServer } = require('parse-server');
+            const server = new ParseServer({
+              appId: 'testApp', masterKey: 'testMaster', serverURL: 'http://127.0.0.1/parse',
+              auth: { mine: { validateAppId: async () => {}, validateAuthData: async ({ pass }) => {
+                if (pass !== 'right') throw new Error('wrong pass');
+              } } },
+            });
+            app.use('/parse', server.app);
+            app.get('/process', (req, res) => res.send(String(process.pid)));
+            app.listen(1337);
+            """
+        try await IndexApp.serve(["index.js": code], ["cloudWorkers": 2]) { server, client, _ in
+            var seen: Set<String> = []
+            for _ in 0..<60 where seen.count < 2 { seen.insert(try await client.request("GET", "/process").text) }
+            #expect(seen.count == 2, "\(seen)")
+            for (pass, status) in [("right", 201), ("wrong", 400)] {
+                let data: JSONValue = ["authData": ["mine": ["id": .string(pass), "pass": .string(pass)]]]
+                #expect(try await server.send("POST", "/users", data).status == status)
+            }
+        }
+    }
+
     @Test("Runs the cloud function of an ES-module app, whose process.argv names the main file")
     func function() async throws {
         let code = """
