@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("Rejects an unproven provider id sent with a correct password: nothing is stored, no session created")
+    @Test("Rejects an unproven provider id sent with a correct password, stores nothing and creates no session")
     func spoof() async throws {
         let answer: IdentityStandIn.Answer = { _ in .init("", status: 500) }
         try await IdentityStandIn.run(answer) { standIn in

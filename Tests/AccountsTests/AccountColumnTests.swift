@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("Stores a new reset token for each request, until a password or email address is saved")
+    @Test("Stores a new reset token for each request, and removes it when a password or email address is saved")
     func reset() async throws {
         for ends in [false, true] {
             let options: JSONObject = ends ? ["passwordPolicy": ["resetTokenValidityDuration": 600]] : [:]

@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("Requests for mails fail with 108 if the mail options are missing", arguments: [7, 9])
+    @Test("Requests for mail fail with 108 if the mail options are missing", arguments: [7, 9])
     func unconfigured(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset)), "appName": "Größe"]) { server in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])

@@ -63,7 +63,8 @@ import Testing
         }
     }
 
-    @Test("A session that ends meanwhile can't create another", arguments: ["/sessions", "/upgradeToRevocableSession"])
+    @Test(
+        "A session that ends concurrently can't create another", arguments: ["/sessions", "/upgradeToRevocableSession"])
     func stolenSessions(path: String) async throws {
         try await TestServer.run(["lockTimeout": 60_000]) { server in
             let kim = try await server.signUp("kim")
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    @Test("A log-in prefers the user with that user name to one with it as email address")
+    @Test("A log-in prefers a matching user name to a matching email address")
     func namesAndAddresses() async throws {
         try await TestServer.run { server in
             let rows: JSONValue = [["email": "ky@m.example", "password": "imported"]]

@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(
-        "A further request sends the same link if reuse is on, or else a new one that invalidates the first",
+        "Another request resends the same link if reuse is on, or else a new one that invalidates the first",
         arguments: [true, false])
     func again(reuses: Bool) async throws {
         let options: JSONObject =

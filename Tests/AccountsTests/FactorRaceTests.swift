@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Concurrent changes of other login data neither restore a used recovery code nor drop the factor")
+    @Test("Concurrent changes to other login data neither restore a used recovery code nor drop the factor")
     func staleWrites() async throws {
         try await TestServer.run(Self.options) { server in
             let kim = try await server.signUp("kim")

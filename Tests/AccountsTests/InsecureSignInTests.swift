@@ -7,7 +7,7 @@ import Testing
     private static let gitHub: JSONObject = ["clientId": "c", "clientSecret": "s"]
 
     @Test(
-        "The provider's option takes precedence over the global one and the preset for accepting access tokens",
+        "To accept access tokens, the provider's option takes precedence over the global one and the preset",
         arguments: [
             (7, nil, nil, true), (8, nil, nil, true), (9, nil, nil, false), (7, false, nil, false),
             (9, true, nil, true),

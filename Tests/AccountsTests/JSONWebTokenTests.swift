@@ -94,7 +94,7 @@ import Testing
         #expect(unnamed.isSigned(by: padded, "ES256"))
     }
 
-    @Test("Rejects tokens with another algorithm than the key's, whatever their header says")
+    @Test("Rejects tokens whose algorithm differs from the key's, whatever their header says")
     func algorithms() throws {
         let byNobody = try IdentityKey.unsigned(claims, ["alg": "none"])
         let signedByRSA = try JSONWebToken.signed(claims, by: rsa)
@@ -200,7 +200,7 @@ import Testing
         for attempt in attempts { #expect(!attempt.isAccepted, "\(attempt.name)") }
     }
 
-    @Test("Rejects signatures of another format or length, and modified tokens")
+    @Test("Rejects signatures of the wrong format or length, and modified tokens")
     func signatures() throws {
         let signedByRSA = try JSONWebToken.signed(claims, by: rsa)
         let signedByCurve = try JSONWebToken.signed(claims, by: curve)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct LoginTests {
-    @Test("Logs in by user name or email, with POST or GET, and returns the user with a new session token")
+    @Test("Logs in by user name or email address, with POST or GET, and returns the user with a new session token")
     func success() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim", ["email": "kim@example.com", "age": 3])

@@ -46,7 +46,7 @@ import Testing
         #expect(!head.lowercased().contains("\r\nbcc:"))
     }
 
-    @Test("Encodes non-ASCII names and texts, and keeps links in one piece")
+    @Test("Encodes non-ASCII names and text, and keeps links in one piece")
     func characters() async throws {
         let text = "Größe 🎵 {{username}}\n{{{link}}}\n" + String(repeating: "ü", count: 500)
         let mail = try await Self.mail(["templates": ["verificationEmail": ["text": .string(text)]]], name: "Zoë 🎸")

@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("Pages and texts follow the language of the request, also on the next page")
+    @Test("Pages and their text use the request's language, also on the next page")
     func languages() async throws {
         let german =
             "<meta name=\"page\" content=\"de\"><p>{{heading}}</p><form action=\"{{appUrl}}/x\">{{locale}}</form>"

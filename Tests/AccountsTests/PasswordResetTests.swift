@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("Sends the mail to the user name if it is an address and the user has no email")
+    @Test("Sends the mail to the user name if it is an address and the user has no email address")
     func nameAsAddress() async throws {
         try await Self.run { server, catcher in
             _ = try await server.signUp("kim@m.example")

@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("Wrong codes lock the account, and replacing the app requires a code of the old one")
+    @Test("Wrong codes lock the account, and replacing the app requires a code from the old one")
     func guessing() async throws {
         try await TestServer.run(Self.options) { server in
             let (kim, _) = try await Self.enrol(server, "kim")

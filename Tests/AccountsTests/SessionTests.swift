@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test("A session created by a client belongs to the caller, whatever the body says")
+    @Test("A session created by a client belongs to the caller, whatever the body contains")
     func creation() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

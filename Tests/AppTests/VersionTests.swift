@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The version")
 struct VersionTests {
-    @Test("Names the commit, local changes, and a missing commit")
+    @Test("Names the commit and local changes, or reports that no commit was recorded")
     func describes() {
         let commit = "0123456789abcdef0123456789abcdef01234567"
         #expect(Version.describe("1.2.3", stamp: "roost-commit:\(commit).") == "1.2.3 (commit 0123456789ab)")

@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(
-        "A module imports only what the list allows, and no two modules import each other",
+        "A module imports only the modules that the import list allows, and no two modules import each other",
         arguments: mayImport.keys.sorted())
     func direction(module: String) throws {
         let allowed = try #require(Self.mayImport[module])
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("The list names every module in Sources")
+    @Test("The import list names every module in Sources")
     func complete() throws {
         for module in try Self.folders().keys {
             #expect(Self.mayImport[module] != nil, "\(module) has no place in the order of modules")

@@ -38,7 +38,7 @@ enum BSONMutations {
 
 /// A longer run on demand, with `scripts/soak_bson.sh`.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["ROOST_BSON_MUTATIONS"] != nil)) struct BSONSoakTests {
-    @Test("Reads or rejects a million and more mutated documents without crashing")
+    @Test("Reads or rejects more than a million mutated documents without crashing")
     func mutations() throws {
         let text = try #require(ProcessInfo.processInfo.environment["ROOST_BSON_MUTATIONS"])
         BSONMutations.run(seed: 1, count: try #require(Int(text)))

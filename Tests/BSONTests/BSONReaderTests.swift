@@ -34,7 +34,7 @@ import Testing
         #expect(throws: BSONError.self) { try BSONReader.document(bytes + [0]) }
     }
 
-    @Test("Rejects false lengths, missing terminators and unknown types, and reports where they are")
+    @Test("Rejects wrong lengths, missing terminators and unknown types, and reports where they are")
     func malformed() {
         let scenarios: [(String, [UInt8], String)] = [
             ("a negative length", BSONBytes.int32(-1) + [0], "an invalid length at byte 0"),
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("Keeps a text that isn't UTF-8 as bytes and reads the other members")
+    @Test("Keeps a string that isn't UTF-8 as bytes and reads the other members")
     func malformedText() throws {
         let bytes = BSONBytes.document(
             BSONBytes.member(2, "a", BSONBytes.int32(3) + [0xC3, 0x28, 0])

@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "A failure without a code or message gets the defaults of its target",
+        "An error without a code or message gets the defaults for its function or trigger",
         arguments: [
             (CloudTarget.function("f"), "no", 141, "no"), (.function("f"), nil, 141, "Script failed."),
             (.trigger(.beforeSave, "Song"), "", 141, "Script failed. Unknown error."),

@@ -71,7 +71,7 @@ struct EventLevelTests {
         }
     }
 
-    @Test("Logs successes as info and failures as errors by default, except failed afterSave triggers")
+    @Test("By default, logs successes as info and failures as errors, but no failed afterSave triggers")
     func defaults() async throws {
         for (_, target, fails, _) in Self.events {
             let lines = try await Self.lines(Configuration.EventLevels(), target, fails: fails)

@@ -86,7 +86,7 @@ struct ConsoleAccountTests {
         }
     }
 
-    @Test("Operators list and end their own sessions, owners those of everyone")
+    @Test("Operators can list and end their own sessions, and owners all sessions")
     func sessions() async throws {
         try await TestServer.run { server in
             let way = try await Self.add(server, "kim", "viewer")

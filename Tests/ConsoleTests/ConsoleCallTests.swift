@@ -54,7 +54,7 @@ struct ConsoleCallTests {
         }
     }
 
-    @Test("Rejects the console's own routes without a session or below their role")
+    @Test("Console routes reject requests without a session or below the required role")
     func ownRoutes() async throws {
         try await TestServer.run { server in
             let nobody = ConsoleBrowser(server)

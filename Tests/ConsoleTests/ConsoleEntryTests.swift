@@ -160,7 +160,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("Throttles wrong tickets without locking out a right one")
+    @Test("Throttles invalid tickets without locking out a valid one")
     func wrongTickets() async throws {
         try await TestServer.run { server in
             @Sendable func signIn(_ ticket: String) async throws -> Int {
@@ -274,7 +274,7 @@ struct ConsoleEntryTests {
         }
     }
 
-    @Test("Throttles an address after ten failed log-ins, except for right keys and tickets")
+    @Test("Throttles an address after ten failed log-ins, except for valid keys and tickets")
     func attempts() async throws {
         try await TestServer.run { server in
             _ = try await ConsoleBrowser.operatorBrowser(server, "viewer")

@@ -50,7 +50,7 @@ struct ConsoleFilesTests {
     }
 
     @Test(
-        "Serves files of the folder and documents, but no hidden or outside files",
+        "Serves the page's files and documents, but no hidden files or files outside the folder",
         arguments: ["../secret", "a/../../secret", ".hidden", "%2e%2e/secret"])
     func folder(path: String) throws {
         let folder = FileManager.default.temporaryDirectory.path + "/console-\(UUID().uuidString)"

@@ -124,7 +124,7 @@ struct ConsoleGateTests {
         #expect(Self.refusal(.viewer, "GET", "aggregate/Song", reads: true, ["pipeline": [text]]) == nil)
     }
 
-    @Test("Replaces secret values at any depth by a marker")
+    @Test("Replaces secret values at any depth with a marker")
     func secrets() {
         let kept = SecretValues.removed(from: [
             "title": "x", "password": "p", "authData": ["a": ["id": "1"]],

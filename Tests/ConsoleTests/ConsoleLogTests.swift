@@ -133,7 +133,7 @@ struct ConsoleLogTests {
     }
 
     @Test(
-        "Redacts texts that look like secrets and keeps others",
+        "Redacts text that looks like a secret and keeps other text",
         arguments: [
             ("r:0123456789abcdef", "r:[hidden]"), ("postgres://kim:hunter2@db/app", "postgres://[hidden]@db/app"),
             ("Authorization: Bearer abcdef123456", "Authorization: Bearer [hidden]"),
@@ -158,7 +158,7 @@ struct ConsoleLogTests {
             secrets.removed(from: ["sessionToken": "x", "user": "y"]) == ["sessionToken": "[hidden]", "user": "y"])
     }
 
-    @Test("Doesn't show part of a key at the point where a long text is cut")
+    @Test("Shows no part of a key where a long text is truncated")
     func cut() {
         var configuration = Configuration()
         configuration.masterKey = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -170,7 +170,7 @@ struct ConsoleLogTests {
         }
     }
 
-    @Test("Redacts hostile long texts quickly", .timeLimit(.minutes(1)))
+    @Test("Redacts long hostile strings quickly", .timeLimit(.minutes(1)))
     func slow() {
         let secrets = SecretTexts(Configuration())
         for text in ["token", "eyJ", "://", "-----BEGIN PRIVATE KEY-----", "basic ", "r:a", "password= "] {

@@ -104,7 +104,7 @@ struct ConsoleStartTests {
         }
     }
 
-    @Test("Encodes a URL as the expected QR code, and rejects texts that are too long")
+    @Test("Encodes a URL as the expected QR code, and rejects text that is too long")
     func code() throws {
         let code = try #require(QRCode("http://192.168.1.20:1337/parse"))
         #expect(code.modules.map { String($0.map { $0 ? "#" : "." }) } == Self.expected)

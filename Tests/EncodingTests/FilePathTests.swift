@@ -22,7 +22,7 @@ struct FilePathTests {
         #expect(FilePaths.fileExtension(of: path) == expected)
     }
 
-    @Test("Trims blanks and line breaks at the ends, but not inside a text")
+    @Test("Trims spaces and line breaks at the ends, but not inside a string")
     func trimming() {
         #expect(" \t\u{A0}a b\r\n ".trimmingBlanks(newlines: true) == "a b")
         #expect("\n a \n".trimmingBlanks() == "\n a \n")

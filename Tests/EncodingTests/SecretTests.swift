@@ -13,7 +13,7 @@ import Testing
         #expect(!ConstantTime.areEqual("\u{212a}ey", "Key"))
     }
 
-    @Test("The stable hash of a text is its 64-bit FNV-1a hash")
+    @Test("The stable hash of a string is its 64-bit FNV-1a hash")
     func hash() {
         #expect(StableHash.of("") == 0xcbf2_9ce4_8422_2325)
         #expect(StableHash.of("a") == 0xaf63_dc4c_8601_ec8c)

@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct TruncatedTextTests {
     @Test(
-        "Truncates a long text between characters and leaves a short one unchanged",
+        "Truncates a long string between characters and leaves a short one unchanged",
         arguments: [("abc", "abc"), ("abcd", "abc…"), ("äöü", "äöü"), ("äöüß", "äöü…"), ("", "")])
     func truncated(text: String, expected: String) {
         #expect(text.truncated(to: 3, "…") == expected)

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Responses that don't come from the store, but from a proxy, a log-in page or broken software.
-@Suite("Malformed and foreign responses")
+@Suite("Malformed and unexpected responses")
 struct S3AnswerTests {
     private static func run(
         _ answer: StoreStandIn.Answer, _ body: (S3Storage) async throws -> Void

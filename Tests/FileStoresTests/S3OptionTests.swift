@@ -67,7 +67,7 @@ struct S3OptionTests {
     }
 
     @Test(
-        "Accepts credentials in each documented place",
+        "Accepts credentials in each documented option",
         arguments: [
             ["accessKey": "k", "secretKey": "s"],
             ["credentials": ["accessKeyId": "k", "secretAccessKey": "s"]],

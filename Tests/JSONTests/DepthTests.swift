@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import Testing
 
-@Suite("Nesting depth")
+@Suite("JSON nesting depth")
 struct DepthTests {
     private func nested(_ depth: Int, opening: String = "[", closing: String = "]") -> String {
         String(repeating: opening, count: depth) + (opening == "[" ? "" : "0")

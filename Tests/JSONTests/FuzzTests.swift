@@ -2,7 +2,7 @@ import JSON
 import TestTools
 import Testing
 
-@Suite("Random documents")
+@Suite("Random JSON documents")
 struct FuzzTests {
     static let documents: [[UInt8]] = [
         #"{"results":[{"objectId":"Ed1nuqPvcm","score":1337,"playerName":"Sean \"P\" é😀","cheat":false,"x":null}]}"#,
@@ -94,7 +94,7 @@ struct FuzzTests {
         return String(String.UnicodeScalarView(scalars))
     }
 
-    @Test("Random values round-trip through their text")
+    @Test("Random values round-trip through JSON text")
     func roundTrips() throws {
         var generator = SplitMix64(seed: 3)
         for _ in 0..<500 {

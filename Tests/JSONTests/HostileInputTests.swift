@@ -3,7 +3,7 @@ import Testing
 
 /// Documents that are expensive to parse. Each would take minutes if any step were quadratic; the limits allow for slow
 /// machines and unoptimized builds.
-@Suite("Hostile documents")
+@Suite("Hostile JSON documents")
 struct HostileInputTests {
     private func read(_ text: String) throws(JSONError) -> JSONValue {
         try JSONValue(parsing: text)

@@ -2,7 +2,7 @@ import JSON
 import TestTools
 import Testing
 
-@Suite("Names") struct NameTests {
+@Suite("JSON names") struct NameTests {
     /// Texts that Swift considers equal, or that differ only invisibly.
     static let pairs: [(String, String)] = [
         ("K", "\u{212A}"), ("\u{C5}", "\u{212B}"), ("\u{C5}", "A\u{30A}"), ("\u{212B}", "A\u{30A}"),
@@ -52,7 +52,7 @@ import Testing
         #expect(names.sorted().texts == ["", "Z", "e\u{301}", "z", "za", "\u{E9}", "\u{FF5E}", "\u{1F600}"])
     }
 
-    @Test("Equal bytes give equal names and hashes, however the text was created")
+    @Test("Equal bytes give equal names and hashes, however the strings were created")
     func equalBytes() {
         var random = SplitMix64(seed: 7)
         for _ in 0..<500 {

@@ -2,7 +2,7 @@ import JSON
 import TestTools
 import Testing
 
-@Suite("Reading numbers")
+@Suite("Reading JSON numbers")
 struct NumberReadingTests {
     @Test(
         "Reads every form of number",

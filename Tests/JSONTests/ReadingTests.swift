@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@Suite("Reading documents")
+@Suite("Reading JSON documents")
 struct ReadingTests {
     @Test(
         "Reads every kind of value",

@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@Suite("Reading strings")
+@Suite("Reading JSON strings")
 struct StringReadingTests {
     /// Scalars are compared, because Swift's strings are equal if they are canonically equivalent.
     private func scalars(of text: String) throws -> [Unicode.Scalar] {

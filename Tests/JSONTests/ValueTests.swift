@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@Suite("Values")
+@Suite("JSON values")
 struct ValueTests {
     @Test("Swift literals create values of the matching kind")
     func literals() {

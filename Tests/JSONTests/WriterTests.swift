@@ -1,7 +1,7 @@
 import JSON
 import Testing
 
-@Suite("Writing")
+@Suite("Writing JSON")
 struct WriterTests {
     private func written(_ body: (inout JSONWriter) -> Void) -> String {
         var writer = JSONWriter()

@@ -52,7 +52,7 @@ import Testing
         #expect(Self.drain(&queue) == ["a0", "b6", "a2"])
     }
 
-    @Test("Drops the last work of the sender with the most, but not for a sender with as much")
+    @Test("Drops the last work of the sender with the most, but only in favor of one with less")
     func eviction() {
         var queue = FairQueue<String>()
         for number in 0..<4 { queue.append("a\(number)", number: number, from: Self.source("a")) }

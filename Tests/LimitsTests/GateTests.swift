@@ -145,7 +145,7 @@ struct GateTests {
         gate.leave(weight: 50, of: second)
     }
 
-    @Test("Admits part of a weight without waiting")
+    @Test("Admits as much of a weight as fits, without waiting")
     func parts() {
         let gate = Gate(capacity: 60)
         #expect(gate.enter(upTo: 49, of: first) == 49)
@@ -157,7 +157,9 @@ struct GateTests {
         #expect(gate.used == 21)
     }
 
-    @Test("Lets others pass a sender that waits for its share, and counts excess weight", .timeLimit(.minutes(1)))
+    @Test(
+        "Lets others pass a sender that waits for its share, and is overfull beyond its capacity",
+        .timeLimit(.minutes(1)))
     func overfull() async throws {
         let gate = Gate(capacity: 10, share: 5)
         #expect(gate.tryEnter(weight: 4, of: first))

@@ -33,7 +33,7 @@ struct LogLineTests {
         #expect(line["timestamp"] == .string(Self.time) && line["timestamp_"] == "never")
     }
 
-    @Test("Writes the message first, then fields, quoted if they have blanks and left out if they are empty")
+    @Test("Writes the message first, then fields, quoted if they contain spaces and omitted if empty")
     func text() throws {
         var bytes: [UInt8] = []
         try Self.line("many words", ["c": "1", "b": "", "a": "the \"best\" song"]).write(as: .text, to: &bytes)
@@ -42,7 +42,7 @@ struct LogLineTests {
                 == "\(Self.time) error roost: many words a=\"the \\\"best\\\" song\" c=1\n")
     }
 
-    @Test("Replaces control characters of one or two bytes with blanks")
+    @Test("Replaces control characters of one or two bytes with spaces")
     func controlCharacters() throws {
         var bytes: [UInt8] = []
         try Self.line("a\n\u{1B}\u{9B}\u{85}é\u{A9}").write(as: .text, to: &bytes)

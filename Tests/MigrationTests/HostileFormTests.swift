@@ -27,7 +27,7 @@ import Testing
         #expect(objects == 2 && rows == 2 && told.isEmpty, "\(told)")
     }
 
-    @Test("Reports a text that isn't UTF-8, and keeps all other objects", arguments: SourceForm.allCases)
+    @Test("Reports a string that isn't UTF-8, and keeps all other objects", arguments: SourceForm.allCases)
     func text(form: SourceForm) async throws {
         let (objects, rows, told) = try await Self.look(form, "text")
         #expect(objects == 3 && told.count == 1, "\(told)")

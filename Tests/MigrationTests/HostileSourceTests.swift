@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test("Reads JSON files of every form, and reports what is wrong with damaged ones")
+    @Test("Reads JSON files of every form, and reports the errors in damaged ones")
     func json() async throws {
         let deep =
             "{\"objectId\":\"s1\",\"o\":" + String(repeating: "{\"a\":", count: 99) + "1"
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("Rejects zip files with unsafe names or false offsets and sizes")
+    @Test("Rejects zip files with unsafe names or wrong offsets and sizes")
     func zip() async throws {
         let content = Array("{\"results\":[\(Self.song)]}".utf8)
         let scenarios: [(String, (inout ZipBytes) -> Void, String)] = [

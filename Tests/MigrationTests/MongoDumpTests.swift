@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("Inspecting writes nothing and reports what an import would; --strict stops at the first misfit")
+    @Test("A dry run reports what an import would, and --strict stops at the first misfit")
     func lookAndStrict() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in

@@ -7,7 +7,7 @@ import Testing
 /// The same data in every source format.
 @Suite struct SourceFormTests {
     @Test(
-        "A dump becomes the same rows if it is packed, in an archive, or in any kind of extended JSON",
+        "A dump imports as the same rows if compressed, in an archive, or in any kind of extended JSON",
         arguments: ["packed", "dump.archive.gz", "canonical", "relaxed", "legacy"])
     func forms(form: String) async throws {
         try await TestServer.run { server in

@@ -227,7 +227,7 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("Rejects a sign-in if the adapter throws a text, rejects with nothing or exits")
+    @Test("Rejects a sign-in if the adapter throws a string, rejects with nothing or exits")
     func failures() async throws {
         let module = """
             module.exports = {

@@ -3,7 +3,7 @@ import Testing
 
 /// Waiting for writes that began before an observer.
 @Suite struct PendingWritesTests {
-    @Test("Settles at once if no write is pending, and misses none")
+    @Test("Returns at once if no write is pending, and marks no write as missed")
     func none() async {
         let writes = PendingWrites()
         await writes.settle(within: .seconds(60))

@@ -1,7 +1,7 @@
 import ParseModel
 import Testing
 
-@Suite("Dates")
+@Suite("Parse dates")
 struct ParseDateTests {
     @Test(
         "Converts between ISO dates and milliseconds",
@@ -76,7 +76,7 @@ struct ParseDateTests {
         }
     }
 
-    @Test("Random dates round-trip through their text")
+    @Test("Random dates round-trip through ISO text")
     func roundTrips() {
         for _ in 0..<20_000 {
             let date = ParseDate(milliseconds: Int64.random(in: -8_640_000_000_000_000...8_640_000_000_000_000))
@@ -84,7 +84,7 @@ struct ParseDateTests {
         }
     }
 
-    @Test("The text of each day sorts after the day before, for four centuries")
+    @Test("Each day's text sorts after the previous day's, for four centuries")
     func days() {
         var previous = ParseDate(milliseconds: -11_676_096_000_000).iso
         for day in -135_139..<(-135_139 + 146_097) {

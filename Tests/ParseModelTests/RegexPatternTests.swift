@@ -48,7 +48,7 @@ struct RegexPatternTests {
         #expect(try RegexPattern.postgres(pattern, options: "") == "(?p)" + expected)
     }
 
-    @Test("Free spacing drops blanks and comments, except in brackets and quotes")
+    @Test("Free spacing drops whitespace and comments, except in brackets and quotes")
     func freeSpacing() throws {
         #expect(try RegexPattern.postgres("a b # comment\n c", options: "x") == "(?p)abc")
         #expect(try RegexPattern.postgres("[ #]", options: "x") == "(?p)[ #]")
@@ -78,7 +78,7 @@ struct RegexPatternTests {
     }
 
     @Test(
-        "Rejects back-references if they aren't allowed, in any notation",
+        "Rejects back references if they aren't allowed, in any notation",
         arguments: [
             #"(a)\1"#, #"(a)[\1]"#, #"\Q\E(a)\9"#, "(a)\\1\u{301}", #"(a)\\\1"#, #"(?x)(a) \1 # b"#, #"\E(a)\2"#,
         ])
@@ -90,7 +90,7 @@ struct RegexPatternTests {
     }
 
     @Test(
-        "Accepts escapes that only look like back-references",
+        "Accepts escapes that only look like back references",
         arguments: [#"\Q(a)\1\E"#, #"(a)\\1"#, #"(a)\0"#, #"(a)\x31"#])
     func noBackReferences(pattern: String) throws {
         #expect(throws: Never.self) {

@@ -135,7 +135,7 @@ struct AdvisedIndexBuilderTests {
         }
     }
 
-    @Test("Drops an advised index if a saved text is too long for it, so that the save succeeds")
+    @Test("Drops an advised index if a saved string is too long for it, so that the save succeeds")
     func longTexts() async throws {
         try await TestStore.run { test in
             try await IndexAdviceTests.makePosts(test, rows: 20_000)

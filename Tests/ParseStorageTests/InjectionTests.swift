@@ -160,7 +160,7 @@ struct InjectionTests {
         }
     }
 
-    @Test("Stores hostile ids, texts and keys exactly as written")
+    @Test("Stores hostile ids, strings and keys exactly as written")
     func storage() async throws {
         try await TestStore.run { test in
             for text in Self.hostile where !text.contains("\0") {

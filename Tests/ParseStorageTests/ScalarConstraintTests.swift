@@ -130,7 +130,7 @@ struct ScalarConstraintTests {
         }
     }
 
-    @Test("Comparisons match only values of the same type, including empty text and false")
+    @Test("Comparisons match only values of the same type, including the empty string and false")
     func comparisons() async throws {
         try await TestStore.run { test in
             try await Self.fill(test)

@@ -6,7 +6,7 @@ import Postgres
 import TestSupport
 import Testing
 
-@Suite("Reads of small classes beside slow reads")
+@Suite("Reads of small classes during slow reads")
 struct SmallReadTests {
     @Test("Counts, geo, text and pattern searches complete while all slow-read connections are in use")
     func beside() async throws {

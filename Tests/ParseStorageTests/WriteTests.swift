@@ -3,7 +3,7 @@ import ParseModel
 import ParseStorage
 import Testing
 
-@Suite("Writes")
+@Suite("Writes to objects")
 struct WriteTests {
     @Test("Returns values of every type in their JSON form")
     func forms() async throws {
@@ -193,7 +193,7 @@ struct WriteTests {
         }
     }
 
-    @Test("Duplicates in a unique index fail with 137, user names with 202 and emails with 203")
+    @Test("Duplicates in a unique index fail with 137, user names with 202 and email addresses with 203")
     func uniqueness() async throws {
         try await TestStore.run { test in
             try await test.create("T", "a", #"{"code":"x"}"#)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Round trips of values through PostgreSQL")
 struct ParameterTests {
-    @Test("Texts round-trip, including the empty text, emoji, SQL syntax and 70,000 characters")
+    @Test("Strings round-trip, including the empty string, emoji, SQL syntax and 70,000 characters")
     func texts() async throws {
         try await TestDatabase.run { database in
             let texts = [
@@ -18,7 +18,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("An empty text is not NULL")
+    @Test("An empty string is not NULL")
     func emptyText() async throws {
         try await TestDatabase.run { database in
             let row = try await database.client.query(
@@ -132,7 +132,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Text arrays keep order, empty texts and quotes; NULL elements are stored but skipped when read")
+    @Test("Text arrays keep order, empty strings and quotes; NULL elements are stored but skipped when read")
     func textArrays() async throws {
         try await TestDatabase.run { database in
             let list = ["", "a", "{b}", "\"c\"", ",", "NULL", "\\"]
@@ -184,7 +184,7 @@ struct ParameterTests {
         }
     }
 
-    @Test("Random texts, integers, doubles and timestamps in one statement round-trip unchanged")
+    @Test("Random strings, integers, doubles and timestamps in one statement round-trip unchanged")
     func randomRoundTrips() async throws {
         try await TestDatabase.run { database in
             var generator = SystemRandomNumberGenerator()

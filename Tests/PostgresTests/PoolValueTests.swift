@@ -9,7 +9,7 @@ struct PoolValueTests {
         Request(.statements([]), conflictKey: key, sharesTransaction: true)
     }
 
-    @Test("Groups up to 32 changes in key order, without those whose caller stopped waiting")
+    @Test("Groups up to 32 changes in key order and leaves out those whose caller stopped waiting")
     func groups() {
         var queue = GroupCommitQueue()
         let requests = (0..<40).map { Self.change("Song:\($0)") }
@@ -40,7 +40,7 @@ struct PoolValueTests {
         #expect(none == nil)
     }
 
-    @Test("Remembers a recorded entry for one second")
+    @Test("Recent entries are forgotten after one second")
     func recentEntries() {
         var entries = RecentEntries<String>()
         entries.record("a", at: start)

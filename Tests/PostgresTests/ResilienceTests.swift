@@ -175,7 +175,7 @@ struct ResilienceTests {
         }
     }
 
-    @Test("Starting with an unreachable server fails as unavailable, with a message")
+    @Test("Starting a client fails as unavailable, with a message, if the server is unreachable")
     func unreachable() async throws {
         var configuration = PostgresConfiguration(connectionString: "postgres://postgres@127.0.0.1:1/nothing")
         configuration.connectTimeout = .milliseconds(300)

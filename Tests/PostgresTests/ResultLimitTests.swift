@@ -21,7 +21,7 @@ struct ResultLimitTests {
     /// 300 MB, which PostgreSQL generates quickly.
     private static let large = Statement("SELECT repeat('x', 3000000) FROM generate_series(1, 100)")
 
-    @Test("Stops a read that exceeds the memory limit, and executes requests beside it exactly once")
+    @Test("Stops a read that exceeds the memory limit, and executes concurrent requests exactly once")
     func shared() async throws {
         try await TestDatabase.run(shared: 1, configure: Self.lowLimit) { (database) async throws in
             let client = database.client

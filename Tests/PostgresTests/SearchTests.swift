@@ -94,7 +94,7 @@ struct SearchTests {
         }
     }
 
-    @Test("Tries at most half of many concurrent reads with new texts on shared connections")
+    @Test("Tries at most half of many concurrent reads with new statement text on shared connections")
     func unknown() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client

@@ -46,7 +46,7 @@ struct SharedPoolChoiceTests {
         #expect(Self.place(pool.connectionForReads(), in: pool) == expected)
     }
 
-    @Test("A read joins an unflushed batch of its own kind only")
+    @Test("A read joins only an unflushed batch of its kind")
     func batches() {
         let pool = Self.pool([[.search], [.read]], isFlushed: false)
         #expect(Self.place(pool.connectionForReads(), in: pool) == 1)
@@ -95,7 +95,7 @@ struct SharedPoolChoiceTests {
         #expect(Self.place(pool.leastBusyForWrites(), in: pool) == expected)
     }
 
-    @Test("The thread doesn't wake for reads while every connection has a batch in flight")
+    @Test("The I/O thread doesn't wake for reads while every connection has a batch in flight")
     func wakeCondition() {
         let all = Self.pool([[], []], isFlushed: true).wakeCondition
         #expect((all.reads, all.searches, all.changes) == (true, true, true))

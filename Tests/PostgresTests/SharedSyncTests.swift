@@ -70,7 +70,7 @@ struct SharedSyncTests {
         }
     }
 
-    @Test("A failing read gets its own error, and reads beside it get their rows")
+    @Test("A failing read gets its own error, and concurrent reads get their rows")
     func failures() async throws {
         try await TestDatabase.run(shared: 1) { (database) async throws in
             for share in [2, 3, 7, 50] {

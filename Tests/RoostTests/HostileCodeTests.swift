@@ -35,7 +35,7 @@ struct HostileCodeTests {
         }
     }
 
-    @Test("Rejects saves of invalid trigger values, and stores canonically equivalent texts exactly")
+    @Test("Rejects saves of invalid trigger values, and stores canonically equivalent strings exactly")
     func saves() async throws {
         let values: [String: JSONValue] = [
             "nul": "x\u{0}y", "pointer": ["__type": "Pointer"], "operator": ["__op": "Nothing"],

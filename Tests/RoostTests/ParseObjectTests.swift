@@ -59,7 +59,7 @@ import Testing
             ])
     }
 
-    @Test("Ignores changes of the id, dates and class name")
+    @Test("Ignores changes to the id, dates and class name")
     func fixed() {
         var post = Self.stored()
         for key in ["objectId", "createdAt", "updatedAt", "className"] { post[key] = "x" }

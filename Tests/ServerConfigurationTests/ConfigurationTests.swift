@@ -182,7 +182,7 @@ struct OptionParserTests {
         #expect(try load(["masterKeyIps": []]).masterKeyIps == [])
     }
 
-    @Test("Reads objects in variables as JSON")
+    @Test("Reads objects in variables as JSON and rejects other values")
     func objects() throws {
         let name = "PARSE_SERVER_ACCOUNT_LOCKOUT"
         let lockout = try load(environment: [name: #"{"threshold":3,"duration":5}"#]).accountLockout

@@ -265,7 +265,7 @@ struct OptionRuleTests {
         #expect(!closed.contains("a"))
     }
 
-    @Test("Accepts only PostgreSQL URIs")
+    @Test("Accepts only PostgreSQL URIs, and directDatabaseURI only with databaseURI")
     func databases() throws {
         #expect(
             try load(["databaseURI": "postgresql://h/d?sslmode=require"]).databaseURI
@@ -379,7 +379,7 @@ struct OptionRuleTests {
                 == "requestKeywordDenylist must be a list of objects with valid patterns as key and value")
     }
 
-    @Test("Every option has a unique name, a unique variable and a help text")
+    @Test("Every option has a unique name, a unique variable and help text")
     func table() {
         let names = OptionTable.all.map(\.name)
         #expect(Set(names).count == names.count)

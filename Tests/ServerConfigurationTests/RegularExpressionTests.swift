@@ -4,7 +4,7 @@ import Testing
 @Suite("Regular expressions in the configuration")
 struct RegularExpressionTests {
     @Test(
-        "Supports look-ahead, word boundaries, back-references, character classes and repetition",
+        "Supports lookahead, word boundaries, back references, character classes and repetition",
         arguments: [
             ("^(?=.*[a-z])(?=.*[A-Z])(?=.*\\d).{8,}$", "abcABC123", true),
             ("^(?=.*[a-z])(?=.*\\d).{8,}$", "abcdefgh", false),

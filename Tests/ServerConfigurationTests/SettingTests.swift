@@ -42,7 +42,7 @@ struct SettingTests {
         #expect(unset["port"]?.source == .default)
     }
 
-    @Test("Examples are valid configurations, and mail adapters are hidden")
+    @Test("Option examples are valid, and the values of mail adapters are secret")
     func examples() throws {
         let unset = try Self.settings()
         for name in ["rateLimit", "emailAdapter", "accountLockout", "liveQuery"] {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Metrics text format")
 struct ExpositionTests {
-    @Test("Escapes labels and help texts in a format that promtool accepts")
+    @Test("Escapes labels and help text in a format that promtool accepts")
     func escapes() async throws {
         var text = Exposition()
         text.begin("roost_build_info", .gauge, "The \\ version\nof the server.")

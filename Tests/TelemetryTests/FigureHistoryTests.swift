@@ -14,7 +14,7 @@ struct FigureHistoryTests {
             sent: 1000)
     }
 
-    @Test("Each point has only the rates, latencies and gauges of its own ten seconds")
+    @Test("Each point has only the rates, latencies and gauges of its ten seconds")
     func steps() {
         let meters = Self.meters()
         Self.request(meters, status: 200, milliseconds: 9000)

@@ -95,7 +95,7 @@
             }
         }
 
-        @Test("The log contains the sample request but no keys")
+        @Test("The startup log contains the sample request but no keys")
         func banner() async throws {
             let keys: JSONObject = ["masterKey": "secretMasterKey", "restAPIKey": "secretRESTKey", "logLevel": "info"]
             try await ServerProcesses.run(1, keys) { processes in

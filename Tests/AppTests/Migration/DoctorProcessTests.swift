@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("Exits with 1 if the database is unreachable or the folder has none")
+    @Test("Exits with 1 if the database is unreachable or the folder has no database")
     func unreachable() async throws {
         let gone = try await Self.doctor(["--databaseURI", "postgres://nobody@127.0.0.1:1/nothing"])
         #expect(gone.status == 1, "\(gone.output)")

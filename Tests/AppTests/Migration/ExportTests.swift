@@ -19,7 +19,7 @@ import Testing
         "p": .pointer("Everything", "nowhere"), "ACL": ["*": ["read": true], "role:x": ["write": true]],
     ]
 
-    @Test("Exports objects as REST shows them, with hidden fields such as password hashes")
+    @Test("Exports objects as the REST API returns them, with hidden fields such as password hashes")
     func objects() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Everything", Self.everything, as: .master)
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test("With a time, exports only objects updated since then or without an update time")
+    @Test("With the since option, exports only objects updated since then or without an update time")
     func since() async throws {
         try await TestServer.run { server in
             let old = try await server.create("Song", ["title": "old"])

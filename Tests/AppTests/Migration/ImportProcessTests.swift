@@ -95,7 +95,7 @@ import Testing
         )
     }
 
-    @Test("Prints a summary, exits with a status, and changes nothing when repeated")
+    @Test("roost import exits with 0, 1 or 64, prints a summary, and changes nothing when repeated")
     func output() async throws {
         try await TestServer.run { server in
             try await Stand.run { stand in

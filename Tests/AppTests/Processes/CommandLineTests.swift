@@ -340,7 +340,7 @@ struct CommandLineTests {
         #expect(run.errors.contains("Usage: \(usage)"), "\(run.errors)")
     }
 
-    @Test("Prints one message for a Parse error")
+    @Test("Prints one message if a command fails with a Parse error")
     func parseErrors() async throws {
         try await TestServer.withDatabase { uri in
             let run = try await CommandLineRun.roost(

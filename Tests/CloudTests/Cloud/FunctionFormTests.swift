@@ -4,7 +4,7 @@ import Testing
 
 /// Function calls with `multipart/form-data` bodies.
 @Suite struct FunctionFormTests {
-    @Test("Form fields arrive as text, files with name, type and data; the query string takes precedence")
+    @Test("Form fields arrive as strings, files with name, type and data; the query string takes precedence")
     func params() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in

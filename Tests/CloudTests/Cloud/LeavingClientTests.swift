@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(
-        "Changes of a locked row fail after lockTimeout without delaying others or being half applied"
+        "Changes to a locked row fail after lockTimeout without delaying others or being half applied"
     )
     func lockedRows() async throws {
         try await WebhookServer.run { hooks in

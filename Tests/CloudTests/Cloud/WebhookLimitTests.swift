@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("Counts on from any client's X-Parse-Cloud-Depth, and rejects requests beyond a depth of 16")
+    @Test("Continues counting from any client's X-Parse-Cloud-Depth, and rejects requests beyond a depth of 16")
     func claimedDepth() async throws {
         try await WebhookServer.run { hooks in
             try await TestServer.run { server in

@@ -13,7 +13,7 @@ import Testing
         .object(JSONObject(uniqueKeysWithValues: ids.map { (Name($0), ["read": true, "write": true]) }))
     }
 
-    @Test("Sends objects only to clients with read access: everybody, a user, a role or the master key")
+    @Test("Sends objects only to clients with read access: everyone, a user, a role or the master key")
     func lists() async throws {
         var options = Self.options
         options["liveQueryServerOptions"] = ["keyPairs": ["masterKey": "testMaster", "clientKey": "ck"]]
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test("Distinguishes canonically equivalent class names, role names and texts")
+    @Test("Distinguishes canonically equivalent class names, role names and strings")
     func lookAlikes() async throws {
         try await TestServer.run(Self.options) { server in
             let ann = try await server.signUp("ann")

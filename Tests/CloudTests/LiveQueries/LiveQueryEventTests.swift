@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("Watching a dotted key reports changes of only that member, in objects and arrays")
+    @Test("Watching a dotted key reports changes to only that member, in objects and arrays")
     func watchedMembers() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Song", ["watch": ["o.b", "list.1.x"]])

@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test("Sends leave if a save that waited for another write moves out what that write moved in")
+    @Test("Sends leave if a save waits for a write that moves the object in, and moves it out again")
     func leave() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             try await client.subscribe(1, "Note", ["where": ["side": "in"]])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct LiveQueryRelayTests {
     private static let options = TestServer.publishing("Note")
 
-    @Test("Receives small and large changes of another process once each, and the end of a session")
+    @Test("Receives small and large changes from another process once each, and the end of a session")
     func relay() async throws {
         try await TestServer.run(Self.options) { server in
             // The other process accepts no live-query connections.

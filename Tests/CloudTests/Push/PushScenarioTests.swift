@@ -93,7 +93,7 @@ import Testing
                 "warning push has no default text for devices with other locales push=\(PushFixture.id(row))"))
     }
 
-    @Test("A condition on an unknown field matches no device; a text matches an element of channels")
+    @Test("A condition on an unknown field matches no device; a string matches an element of channels")
     func oddConditions() async throws {
         try await PushFixture.run { server, sink in
             try await PushFixture.device(server, "ab01", "ios", ["channels": ["a", "b"]])

@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test("A device gets the texts of its locale, else of its language, else the default")
+    @Test("A device gets the text for its locale, or else for its language, or else the default")
     func locales() async throws {
         try await PushFixture.run { server, sink in
             for (token, locale) in [("c1", "fr-FR"), ("c2", "en-GB"), ("c3", "en_US"), ("c4", "de")] {
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test("Retries a busy service after the time that it names")
+    @Test("Retries a busy service after the delay that it requests")
     func busy() async throws {
         try await PushFixture.run { server, sink in
             try await PushFixture.device(server, "b05e01")

@@ -407,7 +407,7 @@ def scenario_37_counting_many_classes_does_not_delay_clicks(console, rest):
                 rest.call("DELETE", "/schemas/Many7")
 
 
-def scenario_29_converts_filters_to_sentences_and_back_to_json(console, rest):
+def scenario_29_converts_json_filters_to_conditions_and_back(console, rest):
     rest.define("FArtist", name={"type": "String"}, country={"type": "String"})
     rest.define("Filtered", title={"type": "String"}, plays={"type": "Number"}, flag={"type": "Boolean"}, place={"type": "GeoPoint"},
                 artist={"type": "Pointer", "targetClass": "FArtist"}, meta={"type": "Object"}, fans={"type": "Relation", "targetClass": "FArtist"})

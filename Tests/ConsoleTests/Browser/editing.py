@@ -624,7 +624,7 @@ def scenario_41_undo_restores_several_deleted_rows(console, rest):
     console.wait_text("7 objects", ".head")
 
 
-def scenario_41_undo_restores_all_rows_but_those_that_cannot_be(console, rest):
+def scenario_41_undo_restores_all_rows_except_those_that_cannot_be_restored(console, rest):
     rest.define("Partly", name={"type": "String"})
     rest.insert("Partly", [{"objectId": f"partly{number}", "createdAt": "2024-01-01T00:00:00.000Z", "updatedAt": "2024-01-01T00:00:00.000Z",
                             "name": f"n{number}"} for number in range(5)])
@@ -734,7 +734,7 @@ def scenario_43_undo_restores_a_deliberately_overwritten_value(console, rest):
     until(lambda: console.cell(0, "string"), "theirs")
 
 
-def scenario_43_shows_and_never_overwrites_concurrent_changes_of_apps(console, rest):
+def scenario_43_shows_and_never_overwrites_concurrent_changes_by_apps(console, rest):
     object_id, artists = edited(console, rest, string="start", number=5, object={"mine": 1, "theirs": 1})
     stored = lambda name: rest.get("Edited", object_id).get(name)
     shown = lambda name: console.value(f"document.querySelector('r-grid').rows.at(0).values.get('{name}')")

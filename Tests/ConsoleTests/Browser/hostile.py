@@ -240,7 +240,7 @@ def scenario_67_opens_objects_that_apps_cannot_store(console, rest):
     assert console.value("({}).polluted === undefined && Object.keys(Object.prototype).length === 0 && Object.keys(Function.prototype).length === 0")
 
 
-def scenario_67_shows_values_with_false_types_as_objects(console, rest):
+def scenario_67_shows_values_with_wrong_types_as_objects(console, rest):
     claims = [{"__type": name} for name in ("Array", "String", "Number", "Bytes", "Date", "Polygon", "File", "constructor")]
     claims += [{"__type": "Shortened", "type": "constructor", "bytes": 1}, {"__type": "Pointer", "className": "..", "objectId": ".."},
                {"__type": "Date", "iso": "2024\u202e"}, {"__type": "Object", "className": ["x"]}]
@@ -329,7 +329,7 @@ def scenario_68_editing_keeps_the_limits_of_numbers_and_dates(console, rest):
 ALIKE = ["saved", "\u2713 saved", "[Undo]", "\u2716 Delete", "(Artist 37)", "\u25cf 5 items", "null", "empty", "Everybody may read and change this", "1 selected", "\u26a0 the object is gone"]
 
 
-def scenario_70_shows_texts_that_imitate_the_page_as_text(console, rest):
+def scenario_70_shows_text_that_imitates_the_page_as_text(console, rest):
     rest.define("Alike", name={"type": "String"}, number={"type": "Number"}, pointer={"type": "Pointer", "targetClass": "Alike"}, list={"type": "Array"})
     ids = [rest.create("Alike", name=text, number=number, list=[text]) for number, text in enumerate(ALIKE)]
     for number, object_id in enumerate(ids):

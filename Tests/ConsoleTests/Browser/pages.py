@@ -363,7 +363,7 @@ def scenario_56_shows_who_loses_access_before_saving(console, rest):
     until(lambda: permissions(rest, "Guarded")["protectedFields"]["*"] == ["secret", "name"], "nothing is hidden")
 
 
-def scenario_51_hides_fields_from_groups(console, rest):
+def scenario_51_hides_fields_from_groups_and_edits_the_default_acl(console, rest):
     guarded(rest)
     role = f"Hiders{time.time_ns()}"
     rest.call("POST", "/roles", {"name": role, "ACL": {"*": {"read": True}}})
@@ -402,7 +402,7 @@ def scenario_51_hides_fields_from_groups(console, rest):
     until(lambda: permissions(rest, "Guarded")["ACL"] == {"*": {"read": True}}, permissions(rest, "Guarded"))
 
 
-def scenario_56_keeps_concurrent_changes_of_permissions_and_config(console, rest):
+def scenario_56_keeps_concurrent_changes_to_permissions_and_config(console, rest):
     guarded(rest)
     rest.call("PUT", "/config", {"params": {"contended": 1}})
     open_page(console, "access/Guarded", ".operation")
@@ -487,7 +487,7 @@ def outcomes(app, class_name, object_id, title):
     return {**done, "Delete": "error" not in app.call("DELETE", f"{path}/{object_id}")}
 
 
-def scenario_55_displayed_texts_of_generated_permissions_agree_with_requests(console, rest):
+def scenario_55_descriptions_of_generated_permissions_agree_with_requests(console, rest):
     chance = random.Random(56)
     users = [make_user(rest, name) for name in ("kim", "lou")]
     (kim, kims), (lou, lous) = [(user["objectId"], user["username"]) for user in users]

@@ -162,7 +162,7 @@ struct ReadPacerTests {
         #expect(reader.received.suffix(3) == [Self.head, Self.head, Self.head])
     }
 
-    @Test("Limits the heads that may follow chunks in a slice, and passes on frames unexamined")
+    @Test("Limits the request heads after chunks in a slice, but doesn't limit frames")
     func otherInput() throws {
         let text = String(repeating: "1\r\n \r\n", count: 100) + String(repeating: "0\r\n\r\n", count: 20)
         reader.expected = .chunks

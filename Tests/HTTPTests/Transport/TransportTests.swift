@@ -88,7 +88,7 @@ struct TransportTests {
         }
     }
 
-    @Test("Parses query values as JSON if possible, and keeps their text")
+    @Test("Parses query values as JSON if possible, and keeps their original text")
     func query() async throws {
         try await Server.run { client in
             let path = #"/parse/x?where=%7B%22a%22%3A1%7D&limit=10&order=-a,b&s=a+b%2Bc&n=007&t=%7Bx&e=&d=1&d=2&flag"#

@@ -107,7 +107,7 @@ struct MessageAssemblerTests {
         #expect(taker.texts.isEmpty)
     }
 
-    @Test("Passes on a limited number of texts per turn, and no more than requested")
+    @Test("Passes on a limited number of text messages per turn, and no more than requested")
     func texts() throws {
         taker.wanted = 20
         try send((0..<40).flatMap { Self.frame(1, "\($0)") })

@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("Exchanges texts, fragmented messages and pings, with and without TLS", arguments: [false, true])
+    @Test("Exchanges text messages, fragmented messages and pings, with and without TLS", arguments: [false, true])
     func echo(isSecure: Bool) async throws {
         let security = try TransportSecurity()
         defer { try? FileManager.default.removeItem(atPath: security.folder) }

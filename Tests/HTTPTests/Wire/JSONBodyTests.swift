@@ -7,7 +7,7 @@ import Testing
         try JSONBody.checked(object, size: object.roughSize, upTo: limit)
     }
 
-    @Test("Checking an object in memory gives the same as parsing its JSON")
+    @Test("Checking an object in memory gives the same result as parsing its JSON")
     func sameAsBytes() throws {
         let objects: [JSONObject] = [
             [:], ["a": [1, -2.5, 1e300, .null, true, ["b": "\u{1}\\u0000 \"\n\\"]]], ["e\u{301}": "é", "\u{E9}": "x"],

@@ -72,7 +72,7 @@ struct FileFolderTests {
         await tending.value
     }
 
-    @Test("Concurrent callers get the same identifying mark of a folder, which isn't listed as a file")
+    @Test("Concurrent callers get the same marker for a folder, which isn't listed as a file")
     func mark() async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-test-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -131,7 +131,7 @@ struct KeyAuditTests {
         }
     }
 
-    @Test("Records a rolled-back batch as one entry with its status, and changes of hooks and schemas")
+    @Test("Records a rolled-back batch as one entry with its status, and changes to hooks and schemas")
     func undone() async throws {
         try await TestServer.run(Self.options) { server in
             _ = try await server.send("POST", "/schemas/Song", ["className": "Song"], headers: Self.anna).succeeded()

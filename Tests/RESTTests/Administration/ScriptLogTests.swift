@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Lines have level, message, timestamp and metadata, newest first by default")
+    @Test("Log lines have a level, message, timestamp and metadata, newest first by default")
     func lines() async throws {
         try await Self.withLines { server in
             let lines = try await Self.log(server, "?n=100")

@@ -21,7 +21,9 @@ import Testing
         (["$nor": [["list": ["$size": 2]]]], ["none", "mixed", "absent"]),
     ]
 
-    @Test("Matches arrays by $size, and by a single element that fulfils all of $elemMatch", arguments: [false, true])
+    @Test(
+        "Matches arrays by $size, and by a single element that meets all conditions of $elemMatch",
+        arguments: [false, true])
     func matches(asDocuments: Bool) async throws {
         try await TestServer.run { server in
             let parts: JSONValue = [["n": 1], ["n": 2]]

@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test("Returns createdAt as text, dates and pointers as objects, and accepts all pipeline formats")
+    @Test("Returns createdAt as a string, dates and pointers as objects, and accepts all pipeline formats")
     func forms() async throws {
         try await TestServer.run { server in
             let (shops, first) = try await Sales.make(server)

@@ -20,7 +20,7 @@
         }
 
         @Test(
-            "Closes the file after a download, even if it was replaced or deleted or the client has left",
+            "Closes the file after a download, even if it was replaced or deleted or the client disconnected",
             arguments: ["kept", "replaced", "deleted", "folder", "left"])
         func closed(what: String) async throws {
             let directory = Server.temporaryDirectory()

@@ -8,7 +8,7 @@ struct ClientFieldTests {
         JSONObject(uniqueKeysWithValues: names.map { (Name("f\($0)"), 1) })
     }
 
-    @Test("are limited by maxClientFields; the master key can add more, and existing fields stay writable")
+    @Test("maxClientFields limits clients but not the master key, and existing fields stay writable")
     func bound() async throws {
         try await TestServer.run(["maxClientFields": 5]) { server in
             let song = try await server.create("Song", Self.fields(0..<3))
@@ -28,7 +28,7 @@ struct ClientFieldTests {
         }
     }
 
-    @Test("are limited in system classes too, on every route that creates their objects")
+    @Test("maxClientFields applies to system classes too, on every route that creates their objects")
     func systemClasses() async throws {
         try await TestServer.run(["maxClientFields": 2]) { server in
             let kim = TestServer.Identity.session(try await server.signUp("kim").token)
@@ -47,7 +47,7 @@ struct ClientFieldTests {
         }
     }
 
-    @Test("are limited even when several requests add fields at once")
+    @Test("maxClientFields applies even when several requests add fields at once")
     func concurrency() async throws {
         try await TestServer.run(["maxClientFields": 10]) { server in
             _ = try await server.create("Song", ["f0": 1])
@@ -62,7 +62,7 @@ struct ClientFieldTests {
         }
     }
 
-    @Test("cause one warning per class")
+    @Test("Clients that add fields cause one warning per class")
     func warning() async throws {
         let lines = LogLines()
         try await TestServer.run(logger: lines.logger) { server in

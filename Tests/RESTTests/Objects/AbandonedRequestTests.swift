@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("A disconnected client's canceled query logs no errors")
+    @Test("A disconnected client's cancelled query logs no errors")
     func silence() async throws {
         try await TestServer.run(logger: UnwrittenLog.logger()) { server in
             _ = try await server.create("Song", ["plays": 1])

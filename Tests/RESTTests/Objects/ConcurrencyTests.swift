@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("Concurrent AddUnique operations store an equal value once and different values all")
+    @Test("Concurrent AddUnique operations store equal values once and keep all different values")
     func unique() async throws {
         try await TestServer.run { server in
             let id = try await server.create("Bag", ["same": [], "different": []])

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Requests for which parse-server on PostgreSQL returns wrong results, loses data or fails.
-@Suite("Answers that parse-server gets wrong on PostgreSQL")
+@Suite("Responses that parse-server gets wrong on PostgreSQL")
 struct ReferenceDefectAnswerTests {
     @Test("Counts are exact for custom and system classes, also with a limit of 0")
     func counts() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("A client that disconnects before the response")
 struct LeftClientTests {
-    @Test("is counted as client_closed and logged as aborted, without a status")
+    @Test("A disconnected client's request counts as client_closed and is logged as aborted, without a status")
     func left() async throws {
         let lines = LogLines()
         let port = try await FreePort.find()

@@ -98,7 +98,7 @@ struct TransportCredentialTests {
     }
 
     @Test(
-        "Accepts a context only as a JSON object or as text that contains one",
+        "Accepts a context only as a JSON object or as a string that contains one",
         arguments: [
             (#""notjson""#, false), (#""[1]""#, false), ("[1]", false), ("5", false), (#""{\"a\":1}""#, true),
             (#"{"a":1}"#, true),

@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("#10268: if sign-up is closed, the error doesn't reveal whether a username or email is taken")
+    @Test("#10268: if sign-up is closed, the error doesn't reveal whether a user name or email address is taken")
     func closedSignUp() async throws {
         try await TestServer.run { server in
             _ = try await server.signUp("kim", ["email": "kim@example.com"])

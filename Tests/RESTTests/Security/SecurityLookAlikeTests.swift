@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test(
-        "Usernames and email addresses that differ only in case are the same in every script",
+        "User names and email addresses that differ only in case are the same in every script",
         arguments: [
             ("\u{FC}nal", "\u{DC}NAL"), ("kim", "\u{212A}IM"),
             ("\u{3BF}\u{3B4}\u{3BF}\u{3C2}", "\u{39F}\u{394}\u{39F}\u{3A3}"),

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("GHSA-vgjh-hmwf-c588: rejects non-string usernames, emails and passwords in writes")
+    @Test("GHSA-vgjh-hmwf-c588: rejects non-string user names, email addresses and passwords in writes")
     func userFields() async throws {
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")

@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Hidden texts with too many words for PostgreSQL don't break other users' text search")
+    @Test("Hidden text with too many words for PostgreSQL doesn't break other users' text search")
     func longTexts() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Note", ["text": "the quick fox"])

@@ -58,7 +58,7 @@ struct CallerTests {
     }
 
     @Test(
-        "A user id that looks like another principal isn't among the caller's principals",
+        "A user id that is a reserved principal or role name isn't among the caller's principals",
         arguments: [
             "*", "role:Admins", "role:", "userField:owner", "requiresAuthentication", "authenticated", "pointerFields",
             "currentUser",
@@ -68,7 +68,7 @@ struct CallerTests {
     }
 
     @Test(
-        "A user id that only resembles another principal is among the caller's principals",
+        "A user id that only resembles a reserved principal is among the caller's principals",
         arguments: ["roles", "Role:Admins", "role", "\u{212A}", "Currentuser"])
     func ordinaryIds(id: String) {
         #expect(Caller.user(id).principals == ["*", Name(id)])

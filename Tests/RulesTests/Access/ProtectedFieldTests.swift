@@ -144,7 +144,7 @@ struct ProtectedFieldTests {
         #expect(try Self.hidden(.with(nil, name: "_User"), from: .nobody) == ["email", "authData"])
     }
 
-    @Test("No set unhides other users' authData")
+    @Test("No protectedFields set exposes other users' authData")
     func providers() throws {
         let schema = ClassSchema.with(["find": ["*": true], "protectedFields": ["u1": []]], name: "_User")
         #expect(try Self.hidden(schema, from: .user("u1")) == ["authData"])
