@@ -120,6 +120,9 @@ import Testing
             cloud.define("strict", requires: [.alsoForMaster, .field("foo", required: true)]) { _ in "ran" }
             cloud.define("role", requires: .anyRole("A", "C")) { _ in "ran" }
             cloud.define("allRoles", requires: .allRoles("A", "C")) { _ in "ran" }
+            cloud.define("twiceAll", requires: [.allRoles("C"), .allRoles("A")]) { _ in "ran" }
+            cloud.define("twiceAny", requires: [.anyRole("C", "D"), .anyRole("A", "B")]) { _ in "ran" }
+            cloud.define("twiceHeld", requires: [.anyRole("C", "B"), .anyRole("A"), .allRoles("B")]) { _ in "ran" }
             cloud.define("number", requires: .field("n", type: .number)) { _ in "ran" }
             cloud.define("options", requires: .field("o", options: ["a", "b"])) { _ in "ran" }
             cloud.define("ownText", requires: .field("o", options: ["a"], error: "Take a.")) { _ in "ran" }
@@ -152,6 +155,14 @@ import Testing
                     "all roles", "allRoles", [:], asKim,
                     "Validation failed. User does not match all the required roles."
                 ),
+                (
+                    "each of several allRoles counts", "twiceAll", [:], asKim,
+                    "Validation failed. User does not match all the required roles."
+                ),
+                (
+                    "each of several anyRole counts", "twiceAny", [:], asKim,
+                    "Validation failed. User does not match the required roles."
+                ), ("several, all of which hold", "twiceHeld", [:], asKim, nil),
                 (
                     "23 type", "number", ["n": "1"], .anonymous,
                     "Validation failed. Invalid type for n. Expected: number"

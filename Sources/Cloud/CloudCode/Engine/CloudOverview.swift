@@ -45,8 +45,13 @@ extension CloudValidator {
             checks[name] = true
         }
         func list(_ names: [Name]) -> JSONValue { .array(names.map { .string($0.text) }) }
-        checks["requireAnyUserRoles"] = requireAnyUserRoles.map(list)
-        checks["requireAllUserRoles"] = requireAllUserRoles.map(list)
+        var all = requireAllUserRoles
+        if requireAnyUserRoles.count == 1 {
+            checks["requireAnyUserRoles"] = list(requireAnyUserRoles[0])
+        } else if !requireAnyUserRoles.isEmpty {
+            all = (all ?? []) + requireAnyUserRoles.map { Name($0.map(\.text).joined(separator: " or ")) }
+        }
+        checks["requireAllUserRoles"] = all.map(list)
         if !requireUserKeys.isEmpty { checks["requireUserKeys"] = list(requireUserKeys.map(\.name)) }
         if !fields.isEmpty { checks["fields"] = .array(fields.map { .object($0.overview) }) }
         return checks

@@ -20,7 +20,7 @@ struct CloudValidation {
         if call.caller.isMaster, !validator.validateMasterKey { return }
         let user = call.caller.user ?? Self.newUser(call)
         let needsUser =
-            validator.requireUser || validator.requireAnyUserRoles != nil || validator.requireAllUserRoles != nil
+            validator.requireUser || !validator.requireAnyUserRoles.isEmpty || validator.requireAllUserRoles != nil
         if needsUser, user == nil { throw Self.failed("Please login to continue.") }
         if validator.requireMaster, !call.caller.isMaster {
             throw Self.failed("Master key is required to complete this request.")
@@ -79,7 +79,7 @@ struct CloudValidation {
     private func checkRoles() throws(ParseError) {
         let roles = Set(call.caller.roles)
         func has(_ role: Name) -> Bool { roles.contains(Name("role:\(role)")) }
-        if let any = validator.requireAnyUserRoles, !any.contains(where: has) {
+        for any in validator.requireAnyUserRoles where !any.contains(where: has) {
             throw Self.failed("User does not match the required roles.")
         }
         if let all = validator.requireAllUserRoles, !all.allSatisfy(has) {

@@ -11,8 +11,8 @@ public struct CloudValidator: Sendable, Equatable {
     public var validateMasterKey = false
     /// Whether triggers are skipped for requests with the master key.
     public var skipWithMasterKey = false
-    /// The roles of which the user must have at least one, without the prefix `role:`, or nil for no check.
-    public var requireAnyUserRoles: [Name]?
+    /// Sets of roles without the prefix `role:`. The user must have at least one role of each set.
+    public var requireAnyUserRoles: [[Name]] = []
     /// The roles all of which the user must have, without the prefix `role:`, or nil for no check.
     public var requireAllUserRoles: [Name]?
     /// Rules for fields of the user's own record.

@@ -17,7 +17,7 @@ extension CloudValidator {
             case "validateMasterKey": validateMasterKey = try Self.flag(key, value)
             case "skipWithMasterKey": skipWithMasterKey = try Self.flag(key, value)
             case "asksHost": asksHost = try Self.flag(key, value)
-            case "requireAnyUserRoles": requireAnyUserRoles = try Self.list(key, value).compactMap(\.nameValue)
+            case "requireAnyUserRoles": requireAnyUserRoles = [try Self.list(key, value).compactMap(\.nameValue)]
             case "requireAllUserRoles": requireAllUserRoles = try Self.list(key, value).compactMap(\.nameValue)
             case "requireUserKeys": requireUserKeys = try Self.rules(key, value)
             case "fields": fields = try Self.rules(key, value)

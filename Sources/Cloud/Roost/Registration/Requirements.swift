@@ -32,7 +32,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
 
     /// Requires at least one of the named roles.
     public static func anyRole(_ names: String...) -> Requirements {
-        Requirements { $0.requireAnyUserRoles = names.map { Name($0) } }
+        Requirements { $0.requireAnyUserRoles = [names.map { Name($0) }] }
     }
 
     /// Requires all of the named roles.
@@ -63,6 +63,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
 
     /// Limits the rate of client requests. Requests above the limit get HTTP status 429 with code 100. On a
     /// before-trigger, the limit counts the matching REST requests, for example those that save objects of the class.
+    /// Of several limits in one list, the last applies.
     ///
     /// - Parameters:
     ///   - count: The maximum number of requests per period.
@@ -124,8 +125,10 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
         validator.requireMaster = validator.requireMaster || other.requireMaster
         validator.validateMasterKey = validator.validateMasterKey || other.validateMasterKey
         validator.skipWithMasterKey = validator.skipWithMasterKey || other.skipWithMasterKey
-        validator.requireAnyUserRoles = other.requireAnyUserRoles ?? validator.requireAnyUserRoles
-        validator.requireAllUserRoles = other.requireAllUserRoles ?? validator.requireAllUserRoles
+        validator.requireAnyUserRoles += other.requireAnyUserRoles
+        if let roles = other.requireAllUserRoles {
+            validator.requireAllUserRoles = (validator.requireAllUserRoles ?? []) + roles
+        }
         validator.rateLimit = other.rateLimit ?? validator.rateLimit
         validator.requireUserKeys += other.requireUserKeys
         validator.fields += other.fields
