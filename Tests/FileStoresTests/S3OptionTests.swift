@@ -87,6 +87,7 @@ struct S3OptionTests {
         arguments: [
             ("http://minio:9000", true, "http://minio:9000/b/k"),
             ("http://10.0.0.3:9000/", nil, "http://10.0.0.3:9000/b/k"),
+            ("http://[FD00::3]:9000", true, "http://[FD00::3]:9000/b/k"),
             ("account.r2.cloudflarestorage.com", nil, "https://b.account.r2.cloudflarestorage.com/k"),
             ("https://s3.eu-central-003.backblazeb2.com:443", false, "https://b.s3.eu-central-003.backblazeb2.com/k"),
             ("https://store.example/s3", true, "https://store.example/s3/b/k"),

@@ -38,7 +38,7 @@ struct MonitoringOptionTests {
 
     @Test("Errors about malformed tracingHeaders don't reveal their values")
     func keys() {
-        for text in ["authorization=Bearer%2 hidden", "hidden", "a=1,hidden"] {
+        for text in ["authorization=Bearer%2 hidden", "hidden", "a=1,hidden", "a=%+2hidden"] {
             let error = #expect(throws: ConfigurationError.self) { try Self.load(["tracingHeaders": .string(text)]) }
             #expect(error.map { !"\($0)".contains("hidden") } == true)
         }

@@ -214,7 +214,7 @@ extension Configuration.S3.Endpoint {
     public var isNear: Bool {
         if isAddress {
             let parts = name.split(separator: ".").compactMap { Int($0) }
-            guard parts.count == 4 else { return name == "localhost" || name == "[::1]" || name.hasPrefix("[fd") }
+            guard parts.count == 4 else { return isLoopback || name.lowercased().hasPrefix("[fd") }
             return parts[0] == 127 || parts[0] == 10 || (parts[0] == 192 && parts[1] == 168)
                 || (parts[0] == 172 && (16...31).contains(parts[1]))
         }

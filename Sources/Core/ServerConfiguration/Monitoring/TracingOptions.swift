@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 extension OptionTable {
@@ -78,7 +79,7 @@ extension OptionTable {
     ) throws(ConfigurationError) -> [Configuration.Tracing.Pair] {
         var pairs: [Configuration.Tracing.Pair] = []
         for part in (value.nonEmptyText ?? "").split(separator: ",") {
-            let sides = part.split(separator: "=", maxSplits: 1).map { PercentText.decode(String($0)) }
+            let sides = part.split(separator: "=", maxSplits: 1).map { PercentEncoding.decode($0.trimmingSpaces()) }
             guard sides.count == 2, let key = sides[0], let text = sides[1], !key.isEmpty else {
                 // The error doesn't quote the text, which may contain keys of the collector.
                 throw ConfigurationError("option \(name) must be name=value,…, percent-encoded")
@@ -101,73 +102,5 @@ extension OptionDefinition {
             }
             return choice
         }
-    }
-}
-
-/// Decodes percent-encoding as in OpenTelemetry's variables. Surrounding spaces are ignored.
-private enum PercentText {
-    static func decode(_ text: String) -> String? {
-        var bytes: [UInt8] = []
-        var rest = text.utf8.drop { $0 == UInt8(ascii: " ") }[...]
-        while rest.last == UInt8(ascii: " ") { rest.removeLast() }
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let digits = String(rest.prefix(2)), digits.utf8.count == 2, let value = UInt8(digits, radix: 16)
-            else {
-                return nil
-            }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self)
-    }
-}
-
-extension Configuration {
-    /// The selection of traced requests and the export of their spans.
-    public struct Tracing: Sendable {
-        /// The sampling rule, by OpenTelemetry's name.
-        public enum Sampler: String, Sendable {
-            case alwaysOn = "always_on"
-            case alwaysOff = "always_off"
-            case ratio = "traceidratio"
-            case parentOn = "parentbased_always_on"
-            case parentOff = "parentbased_always_off"
-            case parentRatio = "parentbased_traceidratio"
-
-            /// Whether the caller's sampling decision applies to requests within its trace.
-            public var followsParent: Bool { rawValue.hasPrefix("parentbased_") }
-        }
-
-        /// The callers whose trace context is accepted.
-        public enum Trust: String, Sendable, CaseIterable {
-            case proxy, all, none
-        }
-
-        public struct Pair: Sendable {
-            public var name: String
-            public var value: String
-        }
-
-        /// The URL that receives spans, or nil to disable tracing.
-        public var endpoint: String?
-        /// Headers of requests to the endpoint.
-        public var headers: [Pair] = []
-        var isProtocolKnown = true
-        /// The service name in traces.
-        public var serviceName = "roost"
-        /// Additional resource attributes of the process.
-        public var resource: [Pair] = []
-        public var sampler = Sampler.parentRatio
-        /// The fraction of requests to trace, 0 to 1.
-        public var ratio = 0.01
-        /// Whether tracing is off even if an endpoint is set.
-        public var isDisabled = false
-        public var trust = Trust.proxy
-        /// Whether failed and slow requests are traced if not sampled, unless the caller's trace decides.
-        public var keepsSlow = false
     }
 }

@@ -21,7 +21,9 @@ struct GridFiles: Sendable {
         return try await pool.runIfActive {
             let reader = try list.open()
             var count = 0
-            while case .mongo? = try reader.next() { count += 1 }
+            while let record = try reader.next() {
+                if case .mongo = record { count += 1 }
+            }
             return count
         }
     }

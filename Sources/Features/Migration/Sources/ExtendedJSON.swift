@@ -108,10 +108,10 @@ enum ExtendedJSON {
         guard digits.count == 32 else { return nil }
         var bytes: [UInt8] = []
         for place in stride(from: 0, to: 32, by: 2) {
-            guard let byte = UInt8(String(decoding: digits[place..<place + 2], as: UTF8.self), radix: 16) else {
+            guard let high = digits[place].hexadecimalDigit, let low = digits[place + 1].hexadecimalDigit else {
                 return nil
             }
-            bytes.append(byte)
+            bytes.append(high << 4 | low)
         }
         return bytes
     }
