@@ -49,7 +49,7 @@ package struct NodeSettings: Sendable {
     /// The app id for the SDK in the process.
     package var applicationId = ""
     package var masterKey = ""
-    /// The master key returned by the app's function, or nil if there is no function. Replaces `masterKey`, and is
+    /// The master key returned by the app's function, or nil if the key isn't renewed. Replaces `masterKey`, and is
     /// renewed every `masterKeyTtl` seconds.
     package var renewedKey: RenewedKey?
     package var masterKeyTtl = 0

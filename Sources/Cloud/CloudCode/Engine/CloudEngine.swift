@@ -18,10 +18,10 @@ public final class CloudEngine: Sendable {
         var requests: (any InternalRequests)?
     }
 
-    /// Maximum nesting depth of calls. Prevents endless recursion of triggers whose saves call themselves.
+    /// Maximum nesting depth of calls. Prevents endless recursion of triggers whose saves run the same trigger again.
     static let deepest = 16
 
-    /// The nesting depth of calls to adapters, whose slots functions and triggers seldom use.
+    /// The nesting depth of calls to adapters. Other calls seldom nest this deep, so its slots are usually free.
     package static let adapterDepth = deepest / 2
 
     private let state = Mutex(State())

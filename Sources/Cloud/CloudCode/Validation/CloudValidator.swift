@@ -3,7 +3,7 @@ public import ServerConfiguration
 
 /// The checks that the server makes before calling cloud code, as in the object form of Parse's validators.
 public struct CloudValidator: Sendable, Equatable {
-    /// Whether the caller must be logged in. A user who is signing up or logging in counts as logged in.
+    /// Whether the caller must be logged in. A user who is signing up counts as logged in.
     public var requireUser = false
     /// Whether the caller must have the master key.
     public var requireMaster = false
@@ -13,7 +13,7 @@ public struct CloudValidator: Sendable, Equatable {
     public var skipWithMasterKey = false
     /// Sets of roles without the prefix `role:`. The user must have at least one role of each set.
     public var requireAnyUserRoles: [[Name]] = []
-    /// The roles all of which the user must have, without the prefix `role:`, or nil for no check.
+    /// The roles that the user must all have, without the prefix `role:`, or nil for no check.
     public var requireAllUserRoles: [Name]?
     /// Rules for fields of the user's own record.
     public var requireUserKeys: [FieldRule] = []

@@ -24,7 +24,7 @@ extension NodeHost {
 
     /// Runs app code that a request waits for.
     ///
-    /// - Throws: The code's own error, 124 after the time limit, 141 for a failure without a code, or another error.
+    /// - Throws: The code's own error, 124 after the time limit, 155 if too many calls wait, or `CancellationError`.
     func run(
         _ name: Name, _ parameters: JSONObject, of request: ModuleRequest? = nil, within limit: Duration = .seconds(10),
         otherwise text: String
@@ -34,7 +34,7 @@ extension NodeHost {
         if let request {
             (call.ip, call.headers) = (request.address, request.headers)
             call.caller.installationId = request.installationId
-            // A large record is sent to each process only once.
+            // Processes cache large records, so they aren't sent with every call.
             call.caller.user = request.stored
         }
         call.size = call.measured()

@@ -22,7 +22,7 @@ package struct AppFile: Sendable {
     /// a folder, it is the file that `scripts.start` or `main` names, or `index.js`.
     ///
     /// - Returns: The file, or nil if the argument is something else, such as a configuration file.
-    /// - Throws: `ConfigurationError` if the file can't be read or `package.json` isn't JSON.
+    /// - Throws: `ConfigurationError` if the file can't be read or is TypeScript, or `package.json` isn't JSON.
     package init?(argument: String, currentFolder: String) throws(ConfigurationError) {
         let argumentPath = argument.hasPrefix("/") ? argument : "\(currentFolder)/\(argument)"
         if FilePaths.isFolder(argumentPath) == true {

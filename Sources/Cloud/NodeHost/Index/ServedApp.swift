@@ -19,7 +19,7 @@ package struct ServedApp: Sendable {
     let server: Int
     /// Whether the app listens, in which case it has its own routes.
     let listens: Bool
-    /// The name of the call of `listen` for the HTTP server of this server, or nil if there is only one.
+    /// The name of the call of `listen` to serve, or nil if the app makes at most one.
     let listen: String?
     private var providers: [Name] = []
     /// The options that the app provides as functions.

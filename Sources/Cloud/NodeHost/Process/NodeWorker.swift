@@ -70,8 +70,8 @@ final class NodeWorker: Sendable {
 
     /// Starts a process and waits until it has loaded the file.
     ///
-    /// - Throws: `StartFailure` if the file isn't loaded in time or fails, or another error if the process can't be
-    ///   started.
+    /// - Throws: `StartFailure` if the process can't be started or doesn't load the file in time, or another error if
+    ///   its folder or socket can't be created.
     static func start(
         _ settings: NodeSettings, owner: WorkerOwner, serverURL: String, on group: MultiThreadedEventLoopGroup,
         logger: Logger

@@ -86,7 +86,7 @@ export class Adapters {
     this.#options.set(name, request => owner[member](request));
   }
 
-  /** Calls an option that is a function. Like in parse-server, only `true` enables most of them. */
+  /** Calls an option that is a function. As in parse-server, only `true` enables most of them. */
   async #ask({ option, request }) {
     if (option === 'masterKey') return { value: await this.#options.get(option)() };
     if (option === 'passwordPolicy.validatorCallback') return { value: Boolean(await this.#options.get(option)(request.password)) };

@@ -57,8 +57,8 @@ export function portOf([first]) {
 const counts = {};
 
 /**
- * Names a call of `listen` by its place in the app, its port, and its number among the calls with both. The order of calls
- * at different places may differ between runs.
+ * Names a call of `listen` by its place in the app, its port, and its number among the calls with the same place and
+ * port. The order of calls at different places may differ between runs.
  */
 export function nameListen(port) {
   const name = `${callSite(true)} ${port}`;

@@ -185,7 +185,7 @@ export class Calls {
     return { file: await fileJSON(file, call.request.file) };
   }
 
-  // Handlers with two parameters are recognized by their length, like in parse-server.
+  // Handlers with two parameters are recognized by their length, as in parse-server.
   #run(handler, request, plainly, onMessage) {
     if (handler.length < 2 || !this.#settings.legacyCallbacks) return plainly();
     const isAfter = request.triggerName === 'afterSave' || request.triggerName === 'afterDelete';

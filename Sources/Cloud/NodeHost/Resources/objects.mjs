@@ -75,7 +75,7 @@ export function changedMembers(before, after) {
     ([key, value]) => !Object.hasOwn(before, key) || JSON.stringify(before[key]) !== JSON.stringify(value)));
 }
 
-/** Decodes the parameters of a function: dates and files become objects of the SDK, and pointers if requested. */
+/** Decodes the parameters of a function. Dates become `Date`s; files and, if requested, pointers become SDK objects. */
 export function decodeParams(params, withPointers) {
   const result = {};
   for (const [key, member] of Object.entries(params)) {

@@ -46,7 +46,7 @@ function noted(note) {
   quietSince = performance.now();
 }
 
-/** Calls these options of a server if they are functions. */
+/** Calls the options in `askedOnce` that are functions. */
 function ask(entry) {
   Object.assign(entry, { values: {}, asked: {} });
   for (const name of askedOnce.filter(option => typeof entry.options[option] === 'function')) {
@@ -73,7 +73,7 @@ function raise(error) {
   throw error;
 }
 
-/** Makes a function fail once the server is created. */
+/** Makes a function only call `fail` once the server is created. */
 function refuseLater(owner, name, what, fail = raise) {
   const original = owner[name];
   owner[name] = function (...args) {
@@ -84,7 +84,7 @@ function refuseLater(owner, name, what, fail = raise) {
   };
 }
 
-// The small files that the app reads, by content. Certificates and keys are among them.
+// The paths of the small files that the app reads, by content. They may include the certificate and the key.
 const filesByContent = new Map();
 const { readFileSync, writeFileSync } = fs;
 fs.readFileSync = function (file, ...rest) {

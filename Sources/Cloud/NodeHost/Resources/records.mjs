@@ -1,4 +1,4 @@
-// User records that are too large to send with each call. Each arrives once, and calls refer to it.
+// User records that are too large to send with each call. Each arrives separately, and calls refer to it.
 
 import { userOf } from './objects.mjs';
 

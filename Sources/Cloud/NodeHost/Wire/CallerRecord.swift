@@ -2,7 +2,7 @@ import CloudCode
 import JSON
 import Limits
 
-/// A user record that is too large to send with each call. It is sent to a process once, and calls refer to it.
+/// A user record that is too large to send with each call. It is sent separately, and calls refer to it.
 struct CallerRecord: Sendable {
     /// The approximate minimum size in bytes of records that are sent separately.
     private static let smallest = 32 * 1024

@@ -11,7 +11,7 @@ package enum HostMessage {
     case app
     /// The app's routes have finished their open requests.
     case drained
-    /// An adapter is being loaded, or none if empty.
+    /// The adapter that is being loaded, or empty if none is.
     case loading(String)
     /// The file could not be loaded.
     case failed(stack: String)

@@ -141,7 +141,7 @@ public struct ParseQuery: Sendable, Equatable {
         return query
     }
 
-    /// Returns the parameters that differ from an earlier state of the query, with null for removed ones. Nil if equal.
+    /// Returns the parameters that changed since `before`, with null for removed ones, or nil if none changed.
     package func changes(since before: ParseQuery) -> JSONObject? {
         var changes: JSONObject = [:]
         for (name, value) in parameters where before.parameters[name] != value { changes[name] = value }

@@ -21,7 +21,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
     /// The validator, or nil if nothing is checked.
     var registered: CloudValidator? { validator == CloudValidator() ? nil : validator }
 
-    /// The caller must be logged in. A user who is signing up or logging in counts as logged in.
+    /// The caller must be logged in. A user who is signing up counts as logged in.
     public static let user = Requirements { $0.requireUser = true }
     /// The caller must have the master key.
     public static let master = Requirements { $0.requireMaster = true }
