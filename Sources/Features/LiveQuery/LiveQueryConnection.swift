@@ -78,7 +78,7 @@ actor LiveQueryConnection {
         defer { end() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await self.read() }
-            // Comparing a change with many conditions takes long, so it doesn't run on the event loop.
+            // Comparing a change with many conditions takes a long time, so it doesn't run on the event loop.
             group.addTask(executorPreference: LongWork.changes) { try await self.notify() }
             group.addTask { try await self.socket.watch(every: self.server.pingInterval) }
             group.addTask { try await self.watchSessions() }
@@ -199,7 +199,7 @@ actor LiveQueryConnection {
             message["object"] = .object(event.object)
             if let original = event.original { message["original"] = .object(original) }
             guard Cost.writing(change.size).isSlow else { return try await send(message) }
-            // Serializing a large event takes long too, and many subscriptions may get it.
+            // Serializing a large event also takes a long time, and many subscriptions may get it.
             let written = message
             try await socket.send(try await server.comparing.run(of: sender) { written.text })
         } catch let error as ParseError {

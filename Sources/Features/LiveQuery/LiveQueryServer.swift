@@ -87,7 +87,7 @@ public final class LiveQueryServer: WebSocketHandler {
     /// Delivers changes and relays them to other processes until the task is cancelled.
     public func run() async {
         await withTaskGroup(of: Void.self) { group in
-            // Large changes take long to serialize and to parse.
+            // Large changes take a long time to serialize and parse.
             group.addTask(executorPreference: LongWork.changes) { await self.feed.run { self.relay.send($0) } }
             group.addTask(executorPreference: LongWork.relay) {
                 await self.relay.run { self.clients.load(ordering: .relaxed) > 0 || !self.watches.isEmpty }

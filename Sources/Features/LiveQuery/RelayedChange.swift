@@ -123,7 +123,7 @@ package struct RelayedPieces {
     /// Adds a piece.
     ///
     /// - Parameter isWanted: Whether this process has followers. The text of unwanted changes isn't stored.
-    /// - Returns: The change that the piece completes, or nil if it completes none that is wanted and valid.
+    /// - Returns: The completed change, or nil if it is still incomplete, unwanted or invalid.
     package mutating func add(_ piece: String, isWanted: Bool = true) -> RelayedChange.Received? {
         // Compares bytes, because a piece may begin with a mark that combines with the preceding space.
         let parts = piece.utf8.split(separator: UInt8(ascii: " "), maxSplits: 4, omittingEmptySubsequences: false)

@@ -58,7 +58,7 @@ package struct Subscriptions {
         return known.contains(token) || known.count < Self.maxSessions
     }
 
-    /// Reserves memory for a message. Returns false if there is none left.
+    /// Reserves memory in bytes. Returns false if too little is left.
     mutating func reserve(_ size: Int) -> Bool {
         guard bytes + size <= Self.maxBytes, server.memory.tryEnter(weight: size, of: sender) else { return false }
         bytes += size

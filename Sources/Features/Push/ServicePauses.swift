@@ -18,13 +18,13 @@ struct ServicePauses {
     /// Records a response, which resets the failures and the pause duration.
     mutating func recordAnswer() { (failures, pauses) = (0, 0) }
 
-    /// Records a failure. Returns the duration of the pause that it starts in seconds, or nil if it starts none.
+    /// Records a failure. Returns the duration in seconds of the pause that it starts, or nil if it doesn't start one.
     mutating func recordFailure() -> Int64? {
         failures += 1
         return failures >= Self.maxFailures ? begin(Self.failurePause) : nil
     }
 
-    /// Records a failed connection. Returns the duration of the pause that it starts in seconds, or nil if sending is
+    /// Records a failed connection. Returns the duration in seconds of the pause that it starts, or nil if sending is
     /// already paused.
     mutating func recordUnreached() -> Int64? { begin(Self.connectionPause) }
 

@@ -22,7 +22,7 @@ struct ConsoleAudit: Sendable {
         fileprivate let entry: AuditEntry
         /// The objects to read again after the change, by class.
         fileprivate let objects: [String: Objects]
-        /// The values to record: the request's own, or the user as whom it ran. Nil if the objects are read instead.
+        /// The values to record: the request's body, or the user whose view was used. Nil to read the objects instead.
         fileprivate let sent: JSONValue?
         /// Whether objects are created, in which case their ids come from the response.
         let creates: Bool

@@ -11,7 +11,7 @@ import Rules
 internal import ServerConfiguration
 internal import Telemetry
 
-/// The console API, by default below `/console/api`. Checks the role of every call except session and download calls.
+/// The console API, by default below `/console/api`. Checks the role of every call except session calls.
 struct ConsoleInterface: Sendable {
     let backend: Backend
     let dispatcher: ConsoleDispatcher
@@ -21,7 +21,7 @@ struct ConsoleInterface: Sendable {
     let figures: FigureHistory
     /// The readiness probe results of the database and other components.
     let readiness: @Sendable () async -> JSONObject
-    /// Checks the push keys and returns the findings. Nil if push is not configured.
+    /// The check of the push keys, which returns its findings, or nil if push is not configured.
     let pushCheck: (@Sendable () async throws -> JSONValue)?
     let live = LiveSource()
     /// The slots for concurrent queries from consoles: half as many as CPU cores, so that cores remain for apps, but at

@@ -33,7 +33,7 @@ final class LastReport: Sendable {
         found.withLock { $0 = Found(at: time, report: report) }
     }
 
-    /// Returns an id for a finding with a remedy. The id stays the same if the finding is reported again.
+    /// Returns an id for a finding. The id stays the same if the finding is reported again.
     static func id(of finding: ParseStorage.Finding) -> String {
         let text = [finding.kind.rawValue, finding.subject] + (finding.remedy?.statements ?? [])
         return String(StableHash.of(text.joined(separator: "\n")), radix: 36)

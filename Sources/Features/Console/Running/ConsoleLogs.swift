@@ -229,7 +229,7 @@ private struct LogCalls: ConsoleCalls {
         }
     }
 
-    /// Returns the line number of this process in a list of positions, or nil if they all belong to other processes.
+    /// Returns the line number of this process in a list of positions, or nil if it has none.
     private static func place(_ text: String?, of process: String) throws(HTTPError) -> Int? {
         guard let text, !text.isEmpty else { return nil }
         // The list has one position per process that has responded.

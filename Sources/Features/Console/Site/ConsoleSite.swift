@@ -35,7 +35,7 @@ package final class ConsoleSite: SiteHandler {
     ///   - figures: The metrics over time.
     ///   - readiness: Returns the readiness probe results of the database and other components.
     ///   - backups: The backup maker, or nil if no backup folder is configured or the database is external.
-    ///   - pushCheck: Checks the push keys and returns the findings. Nil if push is not configured.
+    ///   - pushCheck: The check of the push keys, which returns its findings, or nil if push is not configured.
     ///   - version: The version of the server.
     ///   - logger: Receives error details that aren't sent to browsers.
     /// - Throws: The first invalid address in the option `console.addresses`.

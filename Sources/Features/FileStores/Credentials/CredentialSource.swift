@@ -114,7 +114,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
             } catch {
                 self.state.withLock { state in
                     state.renewal = nil
-                    // The old credentials stay in use. The next attempt is at least five seconds later.
+                    // Valid old credentials stay in use, and the next attempt is at least five seconds later.
                     state.renewsAt = now().addingTimeInterval(5)
                 }
                 logger.error(

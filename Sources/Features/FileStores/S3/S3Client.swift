@@ -88,7 +88,7 @@ package final class S3Client: Sendable {
         breaker = StoreBreaker(name: bucket.bucket, logger: logger)
     }
 
-    /// The valid AWS credentials without waiting, or nil if there are none.
+    /// AWS credentials that are valid without waiting for a renewal, or nil if there are none.
     var knownCredentials: AWSCredentials? { (signer as? AWSSigner)?.credentials.known }
 
     var now: Date { Date().addingTimeInterval(Double(clockOffset.withLock { $0 })) }

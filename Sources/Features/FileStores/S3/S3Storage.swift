@@ -28,7 +28,7 @@ public struct S3Storage: FileStorage {
         links = S3Links(client, preservesNames: preservesNames)
     }
 
-    /// Direct URLs of files, or nil if the options don't allow them.
+    /// The function that returns direct URLs of files, or nil if the options don't allow them.
     public var location: (@Sendable (_ name: String) -> String?)? {
         guard let links else { return nil }
         return { links.url($0) }

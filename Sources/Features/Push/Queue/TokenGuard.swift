@@ -28,7 +28,7 @@ final class TokenGuard: Sendable {
         }
     }
 
-    /// Returns whether less than half of the sender's last 1,000 tokens were rejected. False without responses.
+    /// Returns whether fewer than half of the sender's last 1,000 tokens were rejected. False without responses.
     func trusts(_ entry: String) -> Bool {
         windows.withLock { windows in
             guard let window = windows[entry] else { return false }

@@ -41,7 +41,7 @@ final class WebPushSender: PushSender {
         "*.push.apple.com", "*.notify.windows.com",
     ]
     private static let hostBytes = Set("abcdefghijklmnopqrstuvwxyz0123456789-.".utf8)
-    /// Base64URL characters: services reject notifications whose topic has others.
+    /// The Base64URL characters. Services reject notifications whose topic contains others.
     private static let topicBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
     private static let maxBytes = 3993
     /// The lifetime of an authorization token, in seconds.
