@@ -5,7 +5,7 @@ const AWAY = 300000;
 /** The polling interval in milliseconds while the page is watched. */
 export const EVERY = 3000;
 
-/** The header field of polling requests, which the server doesn't log. */
+/** The header field of polling requests, which the server logs at level debug. */
 export const POLL = { "X-Roost-Poll": "1" };
 const EVENTS = ["keydown", "pointermove", "pointerdown", "wheel"];
 let active = Date.now();

@@ -112,7 +112,7 @@ export async function run(title, list, work, size = BATCH) {
   return Object.assign(done, { isCut: handled < list.length });
 }
 
-/** The number of objects above which the operator must type it. */
+/** The number of objects above which the operator must type their number before deleting them. */
 export const TYPED = 1000;
 
 /** Deletes rows of a page after asking. */

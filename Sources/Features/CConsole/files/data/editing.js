@@ -138,7 +138,7 @@ export async function editCell(grid, className, { row: index, column }, text, re
   });
 }
 
-/** Ends with the current rows. */
+/** The controller of the grid's current rows, which is aborted when they are replaced. */
 let lifetime;
 
 function placeInGrid(grid, editor, index, column) {

@@ -7,7 +7,7 @@ import { signal } from "../core/signal.js";
 /** The number of rows per page. */
 export const PAGE = 200;
 
-/** The header field that makes the server truncate values above so many bytes. */
+/** The header field that makes the server truncate values above this many bytes. */
 export const SHORTEN = { "X-Roost-Shorten": "256" };
 
 /** Returns the user in the address whose view is shown, or undefined if the id can't be in a header field. */

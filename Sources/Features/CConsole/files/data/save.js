@@ -206,7 +206,7 @@ async function undo({ className, rows, row, field, change, seen, now, places }) 
   let back;
   let stored = row.values.get(field.name);
   let refusal = isShortened(seen) && t("edit.undoRefused", { ...places, theirs: "", mine: "" });
-  /** Returns the change that undoes this one, or nothing if somebody else has changed the value. */
+  /** Determines the change that undoes this one. Returns false if somebody else has changed the value. */
   const judge = (value) => {
     const theirs = partOf(value, change);
     const isOurs = isEqual(theirs, mine) || isEqual(theirs, seen);

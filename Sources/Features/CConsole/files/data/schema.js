@@ -17,7 +17,7 @@ export const classesProblem = signal(null);
 /** Fields that name an object, best first. */
 const NAMING = ["name", "title", "username", "label", "subject", "email"];
 
-/** Fields that every class has, or that clients can't write. */
+/** Fields that can't be edited in the console. */
 const READ_ONLY = new Set(["objectId", "createdAt", "updatedAt", "sessionToken", "authData", "emailVerified"]);
 
 /** Loads the classes. With `isForNames`, known classes stay unchanged, because the operator may be editing one. */

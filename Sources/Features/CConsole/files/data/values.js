@@ -97,7 +97,7 @@ export function parsePoint(text) {
   return match && Math.abs(match[1]) <= 90 && Math.abs(match[2]) <= 180 ? [Number(match[1]), Number(match[2])] : undefined;
 }
 
-/** Parses a decimal or exponential number. Returns undefined for other texts, and for numbers with more digits than a double keeps. */
+/** Parses a decimal or exponential number. Returns undefined for other texts, and for numbers too large for a double. */
 export function parseNumber(text) {
   const bare = text.replace(/(?<=\d),(?=\d{3}(\D|$))/g, "").replace(/[\u00a0 ](?=\d{3})/g, "");
   if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(bare)) return undefined;

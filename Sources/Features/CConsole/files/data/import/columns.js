@@ -10,7 +10,7 @@ addWords({
 
 /** Names that can't be fields, because JavaScript objects have members of these names. */
 const FORBIDDEN = new Set(["__proto__", "constructor", "prototype"]);
-/** Fields of every object that aren't ordinary fields. */
+/** The built-in fields of every object, with their types in a file. */
 const OWN = new Map([["objectId", "String"], ["createdAt", "Date"], ["updatedAt", "Date"], ["ACL", "ACL"]]);
 
 /** Returns the fields of a class that a file may contain. */

@@ -57,7 +57,7 @@ export function openFunction(host, entry, scope) {
       ? [h("p.bad", t("word.failed")), h("p.mono.wrap", shown(outcome.message, 2000)), h("p.quiet", [outcome.code !== undefined && t("error.code", { code: String(outcome.code) }), String(outcome.status)].filter(Boolean).join(" \u00b7 "))]
       : result === undefined ? h("p.quiet", t("call.nothing")) : ["Object", "Array"].includes(typeOf(result)) ? tree(result).element : h("p", typeof result === "string" ? shown(result, 5000) : drawValue(result, { name: "result", type: typeOf(result) })));
   }
-  /** The request is logged after its response was sent. */
+  /** Shows the log lines of a request. Waits for its last line, which is logged after its response was sent. */
   async function follow(id) {
     lines.hidden = !id;
     followed = id;

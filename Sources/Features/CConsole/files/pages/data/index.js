@@ -41,7 +41,7 @@ export function open(scope) {
   return element;
 }
 
-/** Counts are loaded after the rows. */
+/** Loads the counts and the saved views after the rows. */
 function loadCountsLater(scope) {
   const timer = setTimeout(() => {
     loadCounts();

@@ -25,7 +25,7 @@ addWords({
   "compose.slow": "The dry run has not ended yet. It is in the list below.",
 });
 
-/** The number of devices from which the operator must type the number before sending. */
+/** The number of devices above which the operator must type the number before sending. */
 const MANY = 1000;
 
 /** Creates the form; `sent()` is called after a push was created. */
