@@ -40,7 +40,7 @@ package struct Interruption: Sendable {
         }
     }
 
-    /// Runs services. The first signal shuts them down gracefully, even if it came before. The second one cancels them
+    /// Runs services. The first signal shuts them down gracefully, even if it came earlier. The second one cancels them
     /// without waiting for requests in progress.
     ///
     /// - Throws: ``Signalled`` after a second signal, and the errors of the services.
