@@ -14,7 +14,7 @@ export class Log {
     this.#connection = connection;
   }
 
-  /** Writes a line. */
+  /** Sends a line to the server's log. */
   write(level, text, call = currentCall()) {
     const cut = text.length > longest ? `${text.slice(0, longest)}... (truncated)` : text;
     this.#connection.send('log', { level, text: cut, request: call?.requestId });

@@ -62,7 +62,6 @@ function replaceLoad(find) {
   };
 }
 
-/** Activates the stand-ins. */
 export function installStandIns() {
   replaceLoad(standIn);
   globalThis[Symbol.for('roost.standIn')] = standIn;

@@ -11,7 +11,6 @@ while (process.ppid === workerData) Atomics.wait(pause, 0, 0, 500);
 process.kill(process.pid, 'SIGKILL');
 `;
 
-/** Starts the thread. */
 export function startWatchdog(server) {
   const limits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 };
   const options = { eval: true, workerData: server, env: {}, execArgv: [], resourceLimits: limits };
