@@ -25,7 +25,7 @@ enum PlaceholderText: Sendable {
         }
     }
 
-    /// Returns a placeholder in a syntax.
+    /// Returns the placeholder `name` as templates in `syntax` write it.
     static func placeholder(_ name: String, _ syntax: Configuration.MailTemplates.Syntax) -> String {
         switch syntax {
         case .mustache: "{{\(name)}}"
