@@ -10,7 +10,7 @@ export const session = signal(null);
 /** The available sign-in methods, from the server's last rejection. */
 export const ways = signal({ ways: [], first: false });
 
-/** Fetches the session. */
+/** Loads the session of the browser's cookie and token into `session`. Throws if there is none. */
 export async function readSession() {
   session.set((await send("GET", "session")).body);
 }
@@ -68,7 +68,7 @@ export function setTitle(...names) {
 /** Whether the operator may change objects. */
 export const mayWrite = () => session()?.operator.role !== "viewer";
 
-/** Whether the operator may change classes. */
+/** Whether the operator may change classes, their fields and their permissions. */
 export const mayChangeClasses = () => ["owner", "developer"].includes(session()?.operator.role);
 
 const KEY = "roost.theme";

@@ -81,7 +81,7 @@ export function namingField(className) {
   return fields && NAMING.find((name) => fields.get(name)?.type === "String");
 }
 
-/** Whether a field is read-only. */
+/** Whether a field can't be edited in the console. Sessions have no editable fields. */
 export function isReadOnly(className, field) {
   return READ_ONLY.has(field.name) || className === "_Session";
 }
@@ -113,7 +113,7 @@ export const isShortened = (value) => typeOf(value) === "Shortened";
 /** The operator's own views and shared ones. */
 export const savedViews = signal([]);
 
-/** Loads the views, then the number of objects in each. */
+/** Loads the views, then the number of objects in each of the first 30. */
 export async function loadViews() {
   try {
     const { body } = await send("GET", "views");
@@ -147,7 +147,7 @@ export async function keepView(view) {
   return id;
 }
 
-/** Deletes a view. */
+/** Deletes a saved view by its id. */
 export async function deleteView(id) {
   await send("DELETE", "views/" + encodeURIComponent(id));
   savedViews.set(savedViews.peek().filter((view) => view.id !== id));
@@ -232,7 +232,7 @@ export function learn(className, object) {
   namesChanged.set(namesChanged.peek() + 1);
 }
 
-/** Forgets all names of a class. */
+/** Forgets the names of all objects of a class, so that they are loaded again. */
 export function forget(className) {
   for (const keys of [known, asked]) for (const key of keys.keys()) if (key.startsWith(className + "\n")) keys.delete(key);
 }

@@ -6,7 +6,6 @@ import { typeOf } from "./schema.js";
 
 export { isEqual };
 
-/** Creates a pointer. */
 export const pointer = (className, objectId) => ({ __type: "Pointer", className, objectId });
 
 /** Sets an own property, even one named `__proto__`. */

@@ -127,7 +127,6 @@ export async function askToConfirm(refusal) {
   if (!isConfirmed) throw new Refusal(403, refusal);
 }
 
-/** Opens the account dialog. */
 export function openAccount() {
   const host = h(".form", loading(3));
   openDialog({ title: t("rail.account"), kind: "sheet" }, () => ({ body: host }));

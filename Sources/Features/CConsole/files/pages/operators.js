@@ -22,7 +22,6 @@ addWords({
 
 const ROLES = ["owner", "developer", "editor", "viewer"];
 
-/** Opens the list of operators. */
 export function openOperators() {
   const host = h(".form", loading(3));
   openDialog({ title: t("rail.operators"), kind: "sheet" }, () => ({ body: host }));

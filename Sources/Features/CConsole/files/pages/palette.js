@@ -13,7 +13,6 @@ addWords({
   "palette.class": "class", "palette.in": "in {class}",
 });
 
-/** Opens the palette. */
 export function open(pages) {
   if (document.querySelector("dialog.palette")) return;
   if (!classes.peek()) loadClasses();

@@ -22,10 +22,10 @@ export async function addCondition(page, anchor, field) {
   editGroup({ anchor, className: page.className, start: field, done: (group) => addGroup(page, group) });
 }
 
-/** Adds a group to the filter. */
+/** Adds a group of alternative conditions to the filter. */
 export const addGroup = (page, group) => apply(page, [...groupsOf(page), group]);
 
-/** Draws the chips of the filter. */
+/** Draws the filter as one chip per group, and redraws it when names of objects arrive. */
 export function drawChips(page, element) {
   const groups = groupsOf(page);
   const typeOfField = (name) => fieldOf(page)(name)?.type;

@@ -77,14 +77,14 @@ addWords({
   "line.object": "Open the object", "line.info": "Info", "line.other": "Other",
 });
 
-/** Creates the mark of a log level. */
+/** Creates the colored word for a log level. */
 export const levelMark = (level) => h("span", { class: `level ${level === "error" ? "bad" : level === "warn" ? "warn" : "quiet"}` },
   t(level === "error" ? "word.error" : level === "warn" ? "word.warning" : level === "info" ? "line.info" : "line.other"));
 
 /** Returns texts unchanged and other values as JSON. */
 const text = (value) => (typeof value === "string" ? value : JSON.stringify(value) ?? "");
 
-/** Creates the row of a line. */
+/** Returns the elements of a line's row: its time, level and message. */
 export function lineRow({ at, level, message, fields }) {
   const exact = date(at, true);
   const isToday = exact.slice(0, 10) === date(new Date().toISOString()).slice(0, 10);

@@ -207,7 +207,6 @@ addWords({
   "report.none": "This push was not a dry run.", "report.device": "Device", "report.type": "Type", "report.reason": "Reason",
 });
 
-/** Draws a report. */
 export function reportView(report) {
   const parts = ["deviceTypes", "locales", "badges", "entries", "problems"].map((key) => [key, Object.entries(report[key] ?? {})]).filter(([, kinds]) => kinds.length > 0);
   if (parts.length === 0) return h("p", t("report.nobody"));

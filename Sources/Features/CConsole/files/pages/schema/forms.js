@@ -87,7 +87,7 @@ addWords({
 
 const numberOf = async (className, where) => (await parse.get(objectPath(className), { where, count: 1, limit: 0 })).body.count;
 
-/** Performs a deletion after its name was typed. Shows the reason if it is rejected. Returns whether it was done. */
+/** Performs a deletion after the operator confirms it and, if `name` is given, types it. Shows the reason if it is rejected. Returns whether it was done. */
 async function take(question, name, work, done) {
   try {
     const { title, text } = await question();
@@ -102,7 +102,7 @@ async function take(question, name, work, done) {
   }
 }
 
-/** Deletes a field. */
+/** Deletes a field after its name was typed. */
 export function deleteField(className, field) {
   return take(async () => {
     const title = t("gone.field", { field: field.name });
@@ -112,7 +112,7 @@ export function deleteField(className, field) {
   }, field.name, () => change(className, { fields: setOwn({}, field.name, { __op: "Delete" }) }), t("gone.fieldDone", { field: field.name }));
 }
 
-/** Deletes an index. */
+/** Deletes an index after asking. */
 export function deleteIndex(className, index) {
   return take(() => ({ title: t("gone.index", { index }), text: t("gone.indexText") }), undefined,
     () => change(className, { indexes: setOwn({}, index, { __op: "Delete" }) }), t("gone.indexDone", { index }));

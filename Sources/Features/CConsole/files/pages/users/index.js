@@ -90,7 +90,7 @@ export function open(scope) {
   return host;
 }
 
-/** Creates the tabs. */
+/** Creates the tabs that lead to the lists, with `chosen` as the current one. */
 export const tabs = (chosen) => h("nav.tabs", { "aria-label": t("rail.users") }, Object.keys(KINDS).map((kind) => h("a", {
   href: address("users", kind === "users" ? [] : [kind]), "aria-current": kind === chosen ? "page" : null,
 }, t("users." + kind))));
