@@ -21,7 +21,6 @@ package struct Interruption: Sendable {
         return interruption
     }
 
-    /// Records a signal.
     package func record() { if first.value == nil { first.set(()) } else { second.set(()) } }
 
     /// Runs `body`, and cancels it on a signal.
