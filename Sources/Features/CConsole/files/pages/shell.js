@@ -90,7 +90,7 @@ export function openShell() {
   });
 }
 
-/** Another tab may have signed in as another operator: updates the name, and redraws what depends on the role. */
+/** Updates the name and everything that depends on the role when another tab signs in as another operator. */
 function watchOperator() {
   const first = session.peek().operator;
   const rights = ({ id, role }) => JSON.stringify([id, role]);
