@@ -90,7 +90,7 @@ export function openShell() {
   });
 }
 
-/** Updates the name and everything that depends on the role when another tab signs in as another operator. */
+/** Reloads the page if another tab signs in as another operator, or the operator's name or role changes. */
 function watchOperator() {
   const first = session.peek().operator;
   const rights = ({ id, role }) => JSON.stringify([id, role]);

@@ -87,7 +87,7 @@ addWords({
 
 const numberOf = async (className, where) => (await parse.get(objectPath(className), { where, count: 1, limit: 0 })).body.count;
 
-/** Performs a deletion after the operator confirms it and, if `name` is given, types it. Shows the reason if it is rejected. Returns whether it was done. */
+/** Performs a deletion once the operator confirms it or types `name`. Shows rejections. Returns whether it was done. */
 async function take(question, name, work, done) {
   try {
     const { title, text } = await question();
