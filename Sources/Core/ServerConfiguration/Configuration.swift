@@ -18,7 +18,7 @@ public struct Configuration: Sendable {
     public var allowRegexBackReferences = false
     /// The time limit in milliseconds of waiting for an object that another request is changing.
     public var lockTimeout = 5000
-    /// The time limit in milliseconds of a transaction, with retries, and of a class change that waits for requests.
+    /// The time limit in milliseconds of a transaction and its retries, and of a class change that waits for requests.
     public var transactionTimeout = 10_000
     /// The time limit in milliseconds of waiting for a free database connection.
     public var connectionTimeout = 3000

@@ -20,7 +20,7 @@ struct Pattern: Sendable {
         }
     }
 
-    /// A lower bound of the length, in bytes, of texts that match.
+    /// A lower bound on the length, in bytes, of texts that match.
     var shortestText: Int {
         switch form {
         case .word(let word): word.count

@@ -51,7 +51,7 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Settings of emails about accounts, such as address verification and password resets.
+    /// Settings for account emails, such as address verification and password resets.
     public struct AccountMail: Sendable {
         public var appName: String?
         /// The mail transport and templates, or nil if the server sends no emails.

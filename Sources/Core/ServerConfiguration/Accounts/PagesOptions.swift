@@ -109,7 +109,7 @@ extension Configuration.Pages {
         customUrls[Name(name)].flatMap { Self.isWhole($0) ? $0 : nil }
     }
 
-    /// Whether a URL begins with a scheme, such as `https://example.com` and `myapp:done`.
+    /// Whether a URL begins with a scheme, such as `https://example.com` or `myapp:done`.
     private static func isWhole(_ url: String) -> Bool {
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), colon > url.startIndex else { return false }
         let scheme = url.utf8[..<colon]

@@ -1,7 +1,7 @@
 import JSON
 
 extension OptionTable {
-    /// Options of identity providers and of calls to other services.
+    /// Options for identity providers and for requests to other services.
     static let signIn: [OptionDefinition] = [
         .custom(
             "auth", "PARSE_SERVER_AUTH_PROVIDERS", .object, \.auth,
@@ -29,7 +29,7 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Settings of calls to other services.
+    /// Settings for requests to other services.
     public struct Outgoing: Sendable {
         public var proxy: Proxy?
         /// The path of a PEM file of certificates to trust in addition to the system's, or nil if not set.

@@ -1,7 +1,7 @@
 import JSON
 
 extension OptionTable {
-    /// Options of cloud code in JavaScript: an app's `cloud/main.js`, run by Node.js.
+    /// Options for cloud code in JavaScript: an app's `cloud/main.js`, run by Node.js.
     static let cloudMain: [OptionDefinition] = [
         .text(
             "cloud", "PARSE_SERVER_CLOUD", \.cloudMain.main,
@@ -60,13 +60,13 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Settings of cloud code in JavaScript.
+    /// Settings for cloud code in JavaScript.
     public struct CloudMain: Sendable {
-        /// The path of the app's main file, or nil without cloud code.
+        /// The path of the app's main file, or nil if there is no JavaScript cloud code.
         public var main: String?
-        /// The path of the file that defines the app's own routes, or nil if it has none.
+        /// The path of the file that defines the app's own routes, or nil if the app has none.
         public var routesFile: String?
-        /// The path of the folder of static files, or nil if it has none.
+        /// The path of the folder of static files, or nil if the app has none.
         public var publicFolder: String?
         /// The path of Node.js, or nil to use the first `node` on the PATH.
         public var node: String?
@@ -100,7 +100,7 @@ extension Configuration {
             package var server: Int
             /// Whether the app listens on a port, and therefore has its own routes.
             package var listens: Bool
-            /// The name of the call of `listen` for the HTTP server with the app's routes, or nil for the first call.
+            /// The name of the `listen` call of the HTTP server with the app's routes, or nil for the first call.
             package var listen: String?
             /// The providers in `auth` whose adapters are objects or classes in the app's code.
             package var providers: [Name]
@@ -144,7 +144,7 @@ extension Configuration {
         if case .node(let adapter)? = accountMail.delivery?.transport { adapter } else { nil }
     }
 
-    /// Settings of calls to webhooks.
+    /// Settings for webhook calls.
     public struct Webhooks: Sendable {
         /// The key that webhooks receive to authenticate the server, or nil to send none.
         public var key: String?

@@ -6,7 +6,7 @@ package final class RenewedKey: Sendable {
 
     package init(_ key: String) { current = Mutex(key) }
 
-    /// The current key, or nil while the function fails. Without a key, the master key of any request is rejected.
+    /// The current key, or nil while the function fails. While it is nil, the server rejects every master key.
     package var value: String? {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }

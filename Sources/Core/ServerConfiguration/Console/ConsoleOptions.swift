@@ -60,8 +60,8 @@ extension Configuration {
         public enum SignIn: String, Sendable, CaseIterable {
             /// With an operator's name, the master key or a ticket.
             case operators
-            /// The same, for development. In sessions opened by a ticket, actions that can't be undone need no
-            /// confirmation, and requests are counted for charts.
+            /// The same, for development. Actions that can't be undone need no confirmation in sessions opened by a
+            /// ticket, and the server counts requests for charts even if metrics are off.
             case thisMachine
         }
 
@@ -86,7 +86,7 @@ extension Configuration {
 
         /// Returns the path without a trailing slash.
         ///
-        /// - Throws: `ConfigurationError` for the root, and for components that need escaping.
+        /// - Throws: `ConfigurationError` for the root, and for components that need escaping or are `.` or `..`.
         static func path(_ text: String, _ name: String) throws(ConfigurationError) -> String {
             let components = text.split(separator: "/")
             let isPlain = components.allSatisfy { component in

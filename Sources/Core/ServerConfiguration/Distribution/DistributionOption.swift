@@ -78,7 +78,7 @@ extension Configuration {
         /// Checks the option against others.
         ///
         /// - Parameter schema: The app's schema, or nil for the connection's default schema.
-        /// - Throws: `ConfigurationError` for options that can't be combined.
+        /// - Throws: `ConfigurationError` if the mode doesn't fit the schema, or if a system class isn't local.
         func check(schema: String?) throws(ConfigurationError) {
             switch mode {
             case .schema where schema == nil:

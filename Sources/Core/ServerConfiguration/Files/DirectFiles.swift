@@ -1,7 +1,7 @@
 import JSON
 
 extension Configuration {
-    /// Settings of direct URLs: clients read files from the store, not through the server.
+    /// Settings for direct URLs, with which clients read files from the store instead of through the server.
     public struct DirectFiles: Sendable, Equatable {
         /// The base of URLs, or nil for the store's own address.
         public var baseURL: String?
@@ -43,7 +43,7 @@ extension Configuration {
 }
 
 extension Configuration.FileStore {
-    /// The settings of direct URLs, or nil if clients read files through the server.
+    /// The settings for direct URLs, or nil if clients read files through the server.
     var direct: Configuration.DirectFiles? {
         switch self {
         case .s3(let bucket): bucket.direct

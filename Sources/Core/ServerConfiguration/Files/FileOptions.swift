@@ -56,7 +56,7 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// A permission for each kind of caller without master or maintenance key.
+    /// A permission for each kind of caller without a privileged key.
     public struct FileCallers: Sendable {
         public var enableForPublic: Bool
         public var enableForAnonymousUser: Bool
@@ -72,12 +72,12 @@ extension Configuration {
         case segments
     }
 
-    /// The callers and the types of uploads.
+    /// The callers that may upload files, and the allowed file types and URLs.
     public struct FileUpload: Sendable {
         public var callers = FileCallers(enableForPublic: false, enableForAnonymousUser: false)
         /// Regular expressions of allowed extensions, at least one of which must match. `*` allows all.
         public var fileExtensions = [FileUpload.notForBrowsers]
-        /// Hosts that URLs of files may have. `*` allows all.
+        /// Allowed hosts in file URLs. `*` allows all.
         public var allowedFileUrlDomains = ["*"]
 
         /// Matches all extensions except those of markup formats that can run scripts in browsers.

@@ -33,7 +33,7 @@ extension Configuration {
             }
         }
 
-        /// The name shown to people.
+        /// The name shown in command output, such as `s3 music`.
         public var name: String {
             switch self {
             case .disk: "disk"
@@ -50,7 +50,7 @@ extension Configuration {
         }
     }
 
-    /// Settings of files in the database.
+    /// Settings for files in the database.
     public struct PostgresFiles: Sendable {
         /// The size in bytes of each chunk of a file except the last.
         public var chunkSize = 256 * 1024

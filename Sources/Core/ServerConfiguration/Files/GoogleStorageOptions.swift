@@ -1,7 +1,7 @@
 public import JSON
 
 extension Configuration {
-    /// Options of a bucket of Google Cloud Storage, in the format of parse-server's GCS adapter.
+    /// Options for a Google Cloud Storage bucket, in the format of parse-server's GCS adapter.
     public struct GoogleStorage: Sendable {
         /// The bucket as an S3 bucket, since Roost uses the store's S3-compatible API.
         public var bucket: S3

@@ -1,7 +1,7 @@
 import JSON
 
 extension Configuration {
-    /// Options of an S3 bucket, in the format of parse-server's S3 adapter.
+    /// Options for an S3 bucket, in the format of parse-server's S3 adapter.
     public struct S3: Sendable {
         /// The address of an S3-compatible server.
         public struct Endpoint: Sendable, Equatable {
@@ -41,7 +41,7 @@ extension Configuration {
         public var attempts: Int
         /// Whether file tags become object tags. Otherwise they are stored in the metadata.
         public var storesTags: Bool
-        /// The settings of direct URLs, or nil if clients read files through the server.
+        /// The settings for direct URLs, or nil if clients read files through the server.
         public var direct: DirectFiles? = nil
     }
 }
@@ -109,7 +109,7 @@ extension Configuration.S3 {
         storesTags = try options.flag("storeTags") ?? true
     }
 
-    /// Returns the ACL of each object. The default is `public-read` if direct URLs are not presigned.
+    /// Returns the ACL of objects, or nil to send none. Defaults to `public-read` if direct URLs aren't presigned.
     static func acl(_ named: String?, _ direct: Configuration.DirectFiles?) -> String? {
         let isPublic = direct.map { $0.lifetime == nil } ?? false
         return named == "none" ? nil : named ?? (isPublic ? "public-read" : nil)

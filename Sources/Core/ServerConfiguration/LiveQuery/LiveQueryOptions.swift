@@ -29,7 +29,7 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Settings of live queries: the published classes and the connections.
+    /// Settings for live queries: the published classes and the connections.
     public struct LiveQuery: Sendable {
         /// The names of the classes whose changes are published.
         package var classNames: Set<Name> = []

@@ -7,8 +7,8 @@ import JSON
 #endif
 
 extension Configuration.MailDelivery {
-    /// Reads the option `emailAdapter`: a module of Roost's, one of parse-server's with its own options, or another one
-    /// that runs in Node.js.
+    /// Reads the option `emailAdapter`: one of Roost's modules, one of parse-server's with its own options, or another
+    /// one that runs in Node.js.
     ///
     /// - Parameter warnings: Receives a warning for each option without effect.
     /// - Throws: `ConfigurationError` for a missing module, a module that can't be converted, or invalid settings.

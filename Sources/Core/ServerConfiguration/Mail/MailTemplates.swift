@@ -52,7 +52,7 @@ extension Configuration {
         public var html: MailText?
         /// Values available to this email.
         public var placeholders: JSONObject = [:]
-        /// Values for one language, which override ``placeholders``.
+        /// Values by language, which override ``placeholders``.
         public var placeholdersByLocale: [Name: JSONObject] = [:]
 
         init() {}
@@ -71,7 +71,7 @@ extension Configuration {
 
         /// The text for languages without their own, or nil to use Roost's.
         public var base: Source?
-        /// The texts of single languages.
+        /// The texts by language.
         public var byLocale: [Name: Source]
 
         init(_ base: Source?, byLocale: [Name: Source] = [:]) {

@@ -71,17 +71,17 @@ extension Configuration {
             case silent, error, warn, info, verbose, debug, silly
         }
 
-        /// The log level if an after trigger ran.
+        /// The log level of after triggers that ran.
         public var triggerAfter = Level.info
-        /// The log level if a before trigger allowed the operation.
+        /// The log level of before triggers that allowed the operation.
         public var triggerBeforeSuccess = Level.info
-        /// The log level if a before trigger rejected the operation or failed.
+        /// The log level of before triggers that rejected the operation or failed.
         public var triggerBeforeError = Level.error
-        /// The log level if a function returned.
+        /// The log level of functions that succeeded.
         public var cloudFunctionSuccess = Level.info
-        /// The log level if a function failed.
+        /// The log level of functions that failed.
         public var cloudFunctionError = Level.error
-        /// The log level if a sign-up was rejected because the user name is taken.
+        /// The log level of sign-ups rejected because the user name is taken.
         public var signupUsernameTaken = Level.info
 
         /// Creates parse-server's default levels.

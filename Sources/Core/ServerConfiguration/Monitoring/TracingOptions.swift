@@ -2,7 +2,7 @@ import Encoding
 import JSON
 
 extension OptionTable {
-    /// Options of tracing, with OpenTelemetry's environment variables.
+    /// Tracing options, with OpenTelemetry's environment variables.
     static let traces: [OptionDefinition] = [
         .custom(
             "tracingEndpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", .string, \.tracing.endpoint,

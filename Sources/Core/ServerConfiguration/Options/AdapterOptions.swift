@@ -39,7 +39,7 @@ struct AdapterOptions {
         return text.isEmpty ? nil : text
     }
 
-    /// Returns the first of several options that is set.
+    /// Returns the value of the first option that is set.
     ///
     /// - Throws: `ConfigurationError` if none is set, or if one is invalid.
     mutating func needed(_ keys: Name...) throws(ConfigurationError) -> String {

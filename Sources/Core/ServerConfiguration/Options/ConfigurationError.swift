@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 
-/// The reason for rejecting a configuration, described for the operator. Never contains a key's value.
+/// The reason for rejecting a configuration, described for the operator. Never contains secrets.
 public struct ConfigurationError: Error, Sendable, Equatable {
     /// The message, with one line per mistake.
     public let message: String
@@ -67,7 +67,7 @@ extension Collection<String> {
         return best.name
     }
 
-    /// Returns the number of letters added, left out, changed or swapped with their neighbor.
+    /// Returns the edit distance in bytes. Swapping two neighboring bytes counts as one edit.
     private static func distance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var rows = [Array(0...right.count)]
         for (i, letter) in left.enumerated() {

@@ -4,7 +4,7 @@ extension Configuration {
     /// Reads the options. Precedence: flags, environment variables, file, `fallbacks`, preset defaults.
     ///
     /// - Parameters:
-    ///   - file: The bytes of the JSON file, or nil without one.
+    ///   - file: The bytes of the JSON file, or nil if there is no file.
     ///   - fileName: The name of the file, for messages.
     ///   - environment: The environment variables.
     ///   - flags: The command's arguments: `--name value`, `--name=value`, or only `--name` for a true Boolean.
@@ -23,7 +23,7 @@ extension Configuration {
         return try reader.load(environment)
     }
 
-    /// Whether the value of an unsupported option disables it.
+    /// Whether a value is empty or disables its option.
     static func isHarmless(_ value: JSONValue) -> Bool {
         switch value {
         case .null, .bool(false), .string(""): return true
@@ -197,7 +197,7 @@ private struct ConfigurationLoader {
         let preset = mistakes.collect("preset") { () throws(ConfigurationError) in
             try line?.whole(in: 4...9, "preset") ?? 9
         }
-        // parse-server ignores unknown options. Roost warns about them up to preset 8, and doesn't start from 9 on.
+        // parse-server ignores unknown options. Roost warns about them up to preset 8 and rejects them from 9 on.
         if preset ?? 9 >= 9 {
             for key in unknown {
                 let isMember = key.name != key.option

@@ -35,7 +35,7 @@ struct ConfigurationMistakes {
         }
     }
 
-    /// Records that an option can't be combined with others, unless one of them already has a mistake.
+    /// Records a mistake if `isRefused`, unless one of the options already has a mistake.
     mutating func refuse(_ option: String, beside others: [String] = [], if isRefused: Bool, _ message: String) {
         check(option, beside: others) { () throws(ConfigurationError) in
             if isRefused { throw ConfigurationError(message) }

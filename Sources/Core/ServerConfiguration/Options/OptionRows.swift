@@ -116,7 +116,7 @@ extension OptionDefinition {
         }
     }
 
-    /// Defines a list of paths. A single path needs no list, and an empty one is ignored.
+    /// Defines a list of paths, or a single path as a string. An empty string is ignored.
     static func paths(_ name: String, _ path: OptionPath<[String]>) -> OptionDefinition {
         custom(name, nil, .stringOrArray, path) { value, _ in
             value.stringValue == "" ? [] : value.stringValue.map { [$0] } ?? value.arrayValue?.compactMap(\.stringValue)

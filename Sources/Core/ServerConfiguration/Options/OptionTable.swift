@@ -23,7 +23,7 @@ public enum OptionTable {
     /// The names of all environment variables that configure the server, including those of members.
     public static let variables = Set(all.map(\.environment) + MemberVariables.all.flatMap(\.names))
 
-    /// Returns the option that has a member of this name, to suggest it for a misplaced key.
+    /// Returns the first option with a member of this name, to suggest it for a misplaced key, or nil.
     static func owner(of member: String) -> OptionDefinition? {
         all.first { option in
             option.support == .built && option.members.contains { $0.support == .built && $0.name == member }

@@ -33,7 +33,7 @@ extension Configuration {
         accountMail.delivery?.templates.mails[name] = template
     }
 
-    /// The template of a mail, or nil to use the built-in texts.
+    /// Returns the template of a mail, or nil to use the built-in texts.
     public func mailTemplate(_ option: RuntimeOption) -> MailTemplate? {
         accountMail.delivery?.templates.mails[Name(option.rawValue)]
     }

@@ -13,7 +13,7 @@ public struct Setting: Sendable {
     public let value: JSONValue?
     /// The default in words, or nil if it isn't shown.
     public let defaultWords: String?
-    /// An example to start editing from, or nil for most options.
+    /// An example value to edit, or nil for most options.
     public let example: JSONValue?
     /// Whether the option is set but its value is secret.
     public let isSecret: Bool
@@ -65,7 +65,7 @@ public struct Setting: Sendable {
         }
     }
 
-    /// Options that contain field names or paths, which are not secret even if they look like it.
+    /// Options whose members have names that look secret, but whose values are field names or paths.
     private static let named: Set<String> = [
         "protectedFields", "requestKeywordDenylist", "userSensitiveFields", "https", "rateLimit",
     ]

@@ -21,7 +21,7 @@ public struct IPAddress: Sendable, Hashable {
             ? plain.bytes[0] == 127 : plain.bytes.last == 1 && plain.bytes.dropLast().allSatisfy { $0 == 0 }
     }
 
-    /// Whether listeners on two hosts can't share a port. A name other than localhost may stand for any address.
+    /// Whether listeners on two hosts can't share a port. Names other than localhost are not resolved.
     static func overlap(_ left: String, _ right: String) -> Bool {
         let names = [left, right].map(\.asciiLowercased)
         let lists = names.map { $0 == "localhost" ? ["127.0.0.1", "::1"] : [$0] }

@@ -3,7 +3,7 @@ import JSON
 /// Rules for keys and values that written data must not contain.
 public struct KeywordRules: Sendable {
     private let rules: [KeywordRule]
-    /// A lower bound of the length, in bytes, of keys that any rule can match. Most keys are shorter and need no check.
+    /// A lower bound on the length, in bytes, of keys that any rule can match. Most keys are shorter and need no check.
     private let shortestKey: Int
 
     init(_ forms: [JSONValue]) {
@@ -60,7 +60,7 @@ private final class KeywordRule: Sendable {
         value = json["value"].map(Part.init)
     }
 
-    /// A lower bound of the length, in bytes, of keys that match.
+    /// A lower bound on the length, in bytes, of keys that match.
     var shortestKey: Int {
         switch key {
         case .pattern(let pattern): pattern.shortestText

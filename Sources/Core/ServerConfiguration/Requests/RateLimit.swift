@@ -55,7 +55,7 @@ public struct RateLimit: Sendable {
 
     /// Creates a limit per address on a function, a class or another named subject.
     init(_ subject: RateLimitSubject, count: Int, window: Int) {
-        // A prefix that no pattern begins with, so that identities differ.
+        // A prefix that patterns don't normally have, so that identities differ.
         path = "=\(subject.path)\(subject.includesBelow ? "/" : "")"
         paths = .named(subject.path, includesBelow: subject.includesBelow)
         self.count = count

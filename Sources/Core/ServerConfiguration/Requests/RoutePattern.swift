@@ -14,7 +14,7 @@ struct RoutePattern: Sendable {
         case restOfComponent
         /// Any number of bytes.
         case anything
-        /// Continues with the next step or with that one.
+        /// Continues with the next step or with the step at this index.
         case either(Int)
     }
 
@@ -79,7 +79,7 @@ struct RoutePattern: Sendable {
         return current[steps.count]
     }
 
-    /// Marks a step, and those that can follow it without a byte.
+    /// Marks a step, and the steps reachable from it without consuming a byte.
     private func enter(_ first: Int, _ marks: inout [Bool]) {
         var index = first
         while !marks[index] {
