@@ -80,7 +80,7 @@ struct ConnectionHandler: Sendable {
     /// The maximum number of header fields. Limited, because the parser keeps memory for the connection's largest head.
     private static let maxHeaderFields = 256
 
-    /// The limit of unparsed input, as a multiple of the largest request head.
+    /// The limit on unparsed input, as a multiple of the largest request head.
     private static let maxUnread = 4
 
     /// Answers the requests of a connection until it ends.
@@ -109,7 +109,7 @@ struct ConnectionHandler: Sendable {
         var turn = AnswerTurn(at: .now)
         do {
             while let part = try await connection.nextPart(mayRest: true) {
-                // The end of a request also arrives here, unless its body was read until that end.
+                // The end of a request also arrives here, unless its body was read completely.
                 guard case .head(let head) = part else { continue }
                 let memory = try transferTimeout.hold(head, on: connection)
                 defer { if let memory { transferTimeout.end(memory) } }

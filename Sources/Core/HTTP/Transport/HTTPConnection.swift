@@ -104,7 +104,7 @@ package final class HTTPConnection: Sendable {
         return (try? options.getOption(.bufferedWritableBytes)) == 0
     }
 
-    /// The numbers of unsent bytes at which a connection accepts more (`low`) and accepts no more (`high`).
+    /// The numbers of unsent bytes at which a connection stops accepting more (`high`) and resumes (`low`).
     static let maxUnsent = ChannelOptions.Types.WriteBufferWaterMark(low: 4096, high: 8192)
 
     private static let few = 16 * 1024

@@ -200,7 +200,7 @@ struct MalformedRequest: Error, Equatable {
         }
     }
 
-    /// Checks rules for `Host` and `Transfer-Encoding` that the parser doesn't. Returns nil for a valid request.
+    /// Checks rules for `Host` and `Transfer-Encoding` that the parser ignores. Returns nil for a valid request.
     init?(_ headers: RequestHeaders, version: HTTPVersion) {
         switch headers.count(of: .host) {
         case 0 where version != .http1_0: self.init("The Host header is missing.")

@@ -1,7 +1,7 @@
 import Encoding
 import NIOHTTP1
 
-/// The header fields of a request, with the positions of the known ones, because Roost looks up two dozen fields of
+/// The header fields of a request, with the positions of the known ones, because Roost looks up dozens of fields, of
 /// which a request has only a few.
 package struct RequestHeaders: Sendable {
     private let fields: HTTPHeaders
