@@ -1,7 +1,7 @@
 /// A cache with a maximum total weight that evicts the least recently used values.
 ///
-/// Each call takes constant time on average. The methods used by requests are inlinable, so that they are specialized
-/// for the key and value types: each request reads several tables.
+/// Look-ups and changes take constant time on average. The methods used by requests are inlinable, so they are
+/// specialized for the key and value types: each request reads several tables.
 public struct BoundedTable<Key: Hashable, Value> {
     @usableFromInline struct Node {
         @usableFromInline let key: Key

@@ -2,8 +2,8 @@ import Synchronization
 
 /// The connection state of a request's caller.
 ///
-/// If the caller disconnects, slow reads are cancelled on the database server; see ``PostgresClient/slowQuery(_:)``.
-/// Writes continue, because a request must not be carried out in part.
+/// If the caller disconnects, slow reads are cancelled on the database server; see
+/// ``PostgresClient/slowQuery(_:timeLimit:)``. Writes continue, because a request must not be carried out in part.
 public final class CallerPresence: Sendable {
     /// The caller of the current task's request, if the transport watches the connection.
     @TaskLocal public static var current: CallerPresence?

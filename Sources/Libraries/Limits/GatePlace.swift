@@ -28,7 +28,7 @@ public final class GatePlace: Sendable {
         gate.tryEnter(of: sender) ? GatePlace(gate, 1, sender) : nil
     }
 
-    /// Takes room regardless of the capacity.
+    /// Acquires room regardless of the capacity.
     public static func add(to gate: Gate, weight: Int, of sender: Sender) -> GatePlace {
         gate.add(weight: weight, of: sender)
         return GatePlace(gate, weight, sender)

@@ -53,8 +53,8 @@ package final class LogWriter: Sendable {
         OSThread { [self] in run() }.detach()
     }
 
-    /// Appends a line. If its thread was delayed, its time is set to that of the previous line, so that times don't
-    /// decrease. Larger steps back are kept, because the clock was set back.
+    /// Appends a line. If the logging thread was delayed, the line gets the time of the previous one, so that times
+    /// don't decrease. Larger steps back are kept, because the clock was set back.
     package func add(_ line: LogLine) {
         let mustSignal = state.withLock { state in
             guard state.lines.count < Self.capacity else {

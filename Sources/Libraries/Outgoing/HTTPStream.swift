@@ -41,7 +41,7 @@ public actor HTTPPieces {
         }
     }
 
-    /// Reads the rest of the body within five minutes, even if data keeps arriving.
+    /// Reads the rest of the body. Fails after five minutes, even if data keeps arriving.
     ///
     /// - Throws: `HTTPCallFailure`, also if the body exceeds `limit` bytes, or `CancellationError`.
     public nonisolated func collect(upTo limit: Int) async throws -> [UInt8] {

@@ -7,7 +7,7 @@ import Encoding
     public import Foundation
 #endif
 
-/// Creates query parameters that let anybody access a host's URLs for a limited time. Everything that doesn't depend on
+/// Creates query parameters that let anyone read a host's URLs for a limited time. Everything that doesn't depend on
 /// the path is computed once, because a list of objects can contain many files.
 public struct PresignedQuery: Sendable {
     private let parameters: String

@@ -36,7 +36,7 @@ public final class FigureHistory: Sendable {
         public init() {}
     }
 
-    /// The values of all series at a time.
+    /// The values of all series at one moment.
     public struct Point: Sendable {
         /// The time in seconds since 1970.
         public let at: Double

@@ -1,7 +1,7 @@
 import Limits
 import Synchronization
 
-/// Whether the server is ready for requests, according to the latest probes.
+/// The server's readiness for requests, according to the latest probes.
 public final class Readiness: Sendable {
     /// The phase of the server between start and stop.
     public enum Phase: Sendable {
@@ -64,7 +64,7 @@ public final class Readiness: Sendable {
     /// Adds dependencies that must be probed before readiness is known.
     public func expect(_ names: [String]) { state.withLock { $0.expected.formUnion(names) } }
 
-    /// Whether every expected dependency, and at least one, has been probed.
+    /// Whether at least one dependency and all expected ones have been probed.
     public var isKnown: Bool {
         state.withLock { !$0.checks.isEmpty && $0.expected.isSubset(of: $0.checks.keys) }
     }
@@ -100,7 +100,7 @@ public final class Readiness: Sendable {
     }
 }
 
-/// Probes a dependency of the server, such as a file storage.
+/// Probes a dependency of the server, such as the file store.
 public protocol ReadinessProbe: Sendable {
     /// The name in the readiness response, such as `fileStore`.
     var probeName: String { get }

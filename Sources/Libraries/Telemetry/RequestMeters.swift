@@ -3,7 +3,7 @@ import Synchronization
 /// HTTP request metrics by route, method and status.
 ///
 /// Each event loop has its own counters (``Shard``), which are added up when they are read. Recording a request takes
-/// no lock and builds no strings. It allocates memory only for the first request of a route with a further status.
+/// no lock and builds no strings. It allocates memory only for the first request of a route with a new status.
 public final class RequestMeters: Sendable {
     /// The HTTP method and path template that requests are counted by.
     public struct Row: Sendable, Hashable {
@@ -64,7 +64,7 @@ public final class RequestMeters: Sendable {
         ///
         /// - Parameters:
         ///   - row: The index of its row.
-        ///   - status: The HTTP status, or 0 if the client disconnected before the response.
+        ///   - status: The HTTP status, or 0 if the client left or the response could not be sent.
         ///   - received: The number of body bytes received.
         ///   - sent: The number of body bytes sent.
         public func end(row: Int, status: Int, duration: Duration, received: Int, sent: Int) {

@@ -13,7 +13,7 @@ public enum LanguageTag {
             }
     }
 
-    /// Returns the tags under which to look up translations: the full tag, then the language alone.
+    /// Returns the tags to look up translations by: the full tag, then the language. Empty for an invalid tag.
     public static func candidates(_ locale: String) -> [String] {
         guard isValid(locale) else { return [] }
         guard let hyphen = locale.utf8.firstIndex(of: UInt8(ascii: "-")) else { return [locale] }

@@ -21,7 +21,7 @@ struct TemplateName: Sendable {
 /// Parses Mustache templates with variables, sections, inverted sections, comments and custom delimiters. Partials
 /// render as nothing, because templates can't include others.
 struct TemplateParser {
-    /// The maximum nesting, because each level of rendering copies the values of the outer ones.
+    /// The maximum nesting depth. Limited, because each level of rendering copies the values of the outer ones.
     private static let maxDepth = 50
 
     private var rest: ArraySlice<UInt8>

@@ -11,7 +11,7 @@ public struct RequestTracer: Tracer {
             case proxy, all, none
         }
 
-        /// The share of recorded traces, from 0 to 1. Derived from the trace id, so that all processes decide alike.
+        /// The share of traces to record, from 0 to 1. Trace ids select them, so that all processes decide alike.
         package var ratio = 0.01
         /// Whether the caller's sampling decision applies to its requests.
         package var followsParent = true
