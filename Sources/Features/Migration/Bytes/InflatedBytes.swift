@@ -2,7 +2,7 @@ import CZlib
 
 /// Decompresses gzip with one or more members, or the raw deflate data of zip files.
 ///
-/// A few compressed bytes can expand without limit, so large output is rejected if its ratio to the input is too high.
+/// Compressed bytes can expand a thousandfold, so large output is rejected if its ratio to the input is too high.
 final class InflatedBytes: ByteSource {
     enum Form {
         case gzip

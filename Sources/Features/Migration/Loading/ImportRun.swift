@@ -132,7 +132,7 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// Prepares the database like a server start does.
+    /// Prepares the database as a starting server does.
     private func prepareDatabase(_ connectionString: String) async throws
         -> (client: PostgresClient, catalog: ParseStorage.SchemaCatalog)
     {
@@ -178,7 +178,7 @@ package struct ImportRun: Sendable {
         var isDone: Bool
     }
 
-    /// Determines what is already imported and checks the rest. Discards unfinished imports of other sources.
+    /// Finds the classes that are already imported and checks the others. Discards unfinished imports of other sources.
     private func begin(_ plan: ImportPlan, _ fingerprint: String, _ storage: ImportStorage) throws -> Start {
         guard try storage.begin() else { throw Refusal(description: "another import into this database is running") }
         try storage.discardOthers(than: fingerprint)

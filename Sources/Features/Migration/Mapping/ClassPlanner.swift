@@ -30,7 +30,7 @@ struct ClassPlanner {
 
     /// Returns the plan of a class.
     ///
-    /// - Parameter inferred: The types found in its objects, if the source has no schema of it.
+    /// - Parameter inferred: The types found in its objects, if the source has no schema for it.
     func plan(_ name: Name, _ source: SourceSchema, _ inferred: TypeInference?) -> Planned {
         var planned = Planned(name: name, schema: ClassSchema(name: name.text))
         guard !SystemClass.volatileNames.contains(name) else { return planned }
