@@ -16,11 +16,11 @@ public struct Configuration: Sendable {
     public var regexTimeout = 2000
     /// Whether clients' regular expressions may contain back references.
     public var allowRegexBackReferences = false
-    /// The time limit in milliseconds of waiting for an object that another request is changing.
+    /// The time limit in milliseconds for waiting for an object that another request is changing.
     public var lockTimeout = 5000
     /// The time limit in milliseconds of a transaction and its retries, and of a class change that waits for requests.
     public var transactionTimeout = 10_000
-    /// The time limit in milliseconds of waiting for a free database connection.
+    /// The time limit in milliseconds for waiting for a free database connection.
     public var connectionTimeout = 3000
 
     var given: [String: Setting.Given] = [:]
@@ -245,7 +245,7 @@ public struct Configuration: Sendable {
 
     package init() {}
 
-    /// Creates the defaults of a preset.
+    /// Creates a configuration with a preset's defaults.
     init(preset: Int) {
         self.preset = preset
         for definition in OptionTable.all { definition.setDefault(preset, &self) }

@@ -18,7 +18,7 @@ public final class CallerPresence: Sendable {
     private let statement = Mutex<String?>(nil)
     private let senderNumber: Atomic<UInt64>
 
-    /// Creates the presence of a connected caller.
+    /// Creates the state of a connected caller.
     ///
     /// - Parameter sender: The sender whose share the caller's requests use.
     public init(sender: Sender = .server) { senderNumber = Atomic(sender.number) }

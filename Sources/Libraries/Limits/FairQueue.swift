@@ -1,6 +1,6 @@
 import DequeModule
 
-/// A queue that serves senders round robin, and also the connections of a sender, which may be a proxy.
+/// A queue that serves senders round robin, and likewise each sender's connections, since a sender may be a proxy.
 ///
 /// Unlike ``SenderQueue``, it makes room for other senders by removing work of the busiest one.
 package struct FairQueue<Work> {

@@ -2,11 +2,11 @@ import Synchronization
 
 /// Moves work of more than a millisecond of CPU time off the event loop, where it would delay all other clients.
 ///
-/// Uses threads set by the server, because Swift's default threads are its event loops.
+/// Uses threads set by the server, whose event loops also serve as Swift's global executor.
 public enum HeavyWork {
     private static let named = Mutex<(@Sendable (Sender) -> any TaskExecutor)?>(nil)
 
-    /// The executor for the current sender's work. By default Swift's own thread pool.
+    /// The executor for the current sender's work. By default Swift's global executor.
     public static var executor: any TaskExecutor {
         named.withLock { $0 }?(.current) ?? globalConcurrentExecutor
     }
@@ -58,7 +58,7 @@ public enum HeavyWork {
     }
 }
 
-/// The cost of a read or of other work on bytes: expected before it, or measured after it.
+/// The cost of a read or of other work on bytes, either expected beforehand or measured afterwards.
 public struct Cost: Sendable {
     /// The size in bytes, or 0 if it is unknown.
     public var bytes: Int

@@ -44,7 +44,7 @@ public final class HeldPlace: Sendable {
         leave { $0.outside += 1 }
     }
 
-    /// Ends the wait of a part of the request for external code.
+    /// Ends the wait of one part of the request for external code.
     ///
     /// - Parameter takesPlace: Whether to reacquire the slot, because work that needs it follows. Only the last part that
     ///   returns does so, because external code may still need the slot. If the caller has disconnected, the

@@ -97,7 +97,7 @@ extension LocalPostgres {
         try await renewConfiguration(in: folder, account)
     }
 
-    /// The top-level files with data: the version and the position of the WAL.
+    /// The top-level files with data: PostgreSQL's version and the backup's start position in the WAL.
     private static let dataFiles: Set<String> = ["PG_VERSION", "backup_label"]
 
     /// Replaces a copy's configuration with that of a new cluster. Its own could name programs that PostgreSQL runs

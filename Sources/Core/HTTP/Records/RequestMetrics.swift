@@ -22,7 +22,7 @@ final class RequestMetrics: Sendable {
         active.increment()
     }
 
-    /// Records the end of a request. The status is 0 if the response was not sent.
+    /// Records the end of a request. The status is 0 if the client left or the response could not be sent.
     ///
     /// - Parameter method: A method known to SwiftNIO's parser. Others would let clients create any number of metrics.
     func end(method: HTTPMethod, status: Int, duration: Duration) {

@@ -103,7 +103,7 @@ package struct TransferState {
     private(set) var held = 0
     /// The time of the next search for slow transfers to close.
     var nextSearch = ContinuousClock.now
-    /// The released bytes that were not reported yet.
+    /// The released bytes that haven't been reported yet.
     var freed = 0
     private var reserved = Reserved()
     private var queues: [Lane: SenderQueue<Waiter>] = [:]

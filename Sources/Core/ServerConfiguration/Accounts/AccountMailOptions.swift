@@ -88,9 +88,9 @@ extension Configuration {
     /// The base URL of links in emails and of their pages, or nil if it is unknown.
     public var linkURL: String? { publicServerURL ?? accountMail.terminalURL }
 
-    /// Without a transport, prints emails on the terminal, with links to `publicServerURL` or else `serverURL`.
+    /// Prints emails on the terminal if no transport is set. Links begin with `publicServerURL` or `serverURL`.
     ///
-    /// - Returns: False if a transport is configured.
+    /// - Returns: False if a transport is set.
     public mutating func showMailsOnTerminal() -> Bool {
         guard accountMail.delivery == nil else { return false }
         accountMail.delivery = .onTerminal

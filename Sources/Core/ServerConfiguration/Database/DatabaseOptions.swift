@@ -74,7 +74,7 @@ extension Configuration {
 
         /// The kind of pooler between the server and the database, if it assigns connections per transaction.
         public enum TransactionPooler: Sendable {
-            /// No such pooler.
+            /// No transaction pooler.
             case none
             /// A pooler without support for prepared statements.
             case unprepared
@@ -192,7 +192,7 @@ extension Configuration {
         case off
         /// Records slow queries and reports to administrators which indexes would help.
         case report = "tell"
-        /// Also creates these indexes.
+        /// Also creates the indexes.
         case build
     }
 }

@@ -24,7 +24,7 @@ extension Configuration {
         public var mode: Mode
         /// The number of shards of a class.
         public var shards = 4
-        /// The distribution of classes listed by name.
+        /// The distribution of individual classes, by name.
         public var classes: [String: Placement] = [:]
         /// The distribution of all other classes of the app.
         public var others = Placement.local

@@ -20,7 +20,7 @@ extension Configuration {
             _ text: String, environment: [String: String]
         ) throws(ConfigurationError) -> (store: FileStore, folder: String?) {
             let json = try? JSONValue(parsing: Array(text.utf8))
-            // Errors quote an unknown name. JSON may contain keys, so its errors don't.
+            // Errors quote an unknown module name, but not JSON, which may contain keys.
             guard json != nil || !text.contains("{") else {
                 throw ConfigurationError("STORE is invalid JSON", isUsage: true)
             }
@@ -134,7 +134,7 @@ enum FileStoreReader {
         for adapter in adapters.arrayValue ?? [] {
             let reading = try read(adapter, path: "filesFallback")
             if case .disk = reading.store {
-                // All disk stores share the one folder `filesDirectory`.
+                // All disk stores share one folder, `filesDirectory`.
                 let others = [configuration.fileStore] + configuration.fileStoreFallbacks
                 for case .disk in others {
                     throw ConfigurationError("option filesFallback can't be the disk: another store already uses it")

@@ -26,7 +26,7 @@ extension Configuration.GoogleStorage {
 
     init(_ options: inout AdapterOptions) throws(ConfigurationError) {
         let direct = try options.flag("directAccess") == true ? Configuration.DirectFiles() : nil
-        // Requests contain only the bucket: its name is unique across projects.
+        // The project id is ignored, because bucket names are unique across projects.
         _ = try options.text("projectId")
         guard let bucket = try options.text("bucket") else {
             throw ConfigurationError("GCSAdapter requires an bucket: option 'bucket' or env. variable GCS_BUCKET")

@@ -69,7 +69,7 @@ extension Configuration {
             case optionalFile(String)
         }
 
-        /// The text for languages without their own, or nil to use Roost's.
+        /// The text for languages without their own text, or nil to use Roost's.
         public var base: Source?
         /// The texts by language.
         public var byLocale: [Name: Source]

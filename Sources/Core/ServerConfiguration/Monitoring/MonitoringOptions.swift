@@ -15,7 +15,7 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// The listener and the key of metrics.
+    /// The listener and the key for metrics.
     public struct Metrics: Sendable {
         /// The port of `/metrics`, `/live` and `/ready`, or nil to listen on no port.
         public var port: Int?

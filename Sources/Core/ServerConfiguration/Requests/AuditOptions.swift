@@ -14,9 +14,9 @@ extension Configuration {
 
     /// A kind of change that the audit log records.
     public enum AuditEvent: String, CaseIterable, Sendable {
-        /// Changes of objects, and all changes without another kind.
+        /// Changes to objects, and all changes without another kind.
         case write
-        /// Changes of classes and their permissions.
+        /// Changes to classes and their permissions.
         case schema
         case config, hooks, role, file
 

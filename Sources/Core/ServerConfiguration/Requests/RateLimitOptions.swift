@@ -128,7 +128,7 @@ enum RateLimitOptions {
     }
 
     /// Returns the built-in limits per address on log-ins, sign-ups and account emails. They are high enough for a
-    /// school whose pupils all log in at the beginning of a lesson. The page's form for another verification link
+    /// school whose pupils all log in at the beginning of a lesson. The form for another verification link
     /// counts as `/verificationEmailRequest`.
     ///
     /// - Parameter pages: The path of the pages behind links in emails.

@@ -9,8 +9,8 @@ import ParseModel
 
 /// Downloads the data of a running parse-server into a folder in export format, from which it is imported.
 ///
-/// Pages through objects by `createdAt` and `objectId`. Skipping would get slower with each page, and would miss
-/// objects if others are deleted meanwhile. After an interruption, completed classes aren't downloaded again.
+/// Pages through objects by `createdAt` and `objectId`. Paging by `skip` would get slower with each page, and would
+/// miss objects if others are deleted meanwhile. After an interruption, completed classes aren't downloaded again.
 package struct LiveDownload: Sendable {
     private let server: LiveServer
     private let folder: String

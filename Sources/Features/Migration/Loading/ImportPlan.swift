@@ -21,7 +21,7 @@ struct ImportPlan: Sendable {
     var emptyClasses: [ClassSchema] = []
     var notes: [String] = []
 
-    /// Creates the plan of a source.
+    /// Creates the plan for a source.
     ///
     /// - Parameter pool: Threads for blocking reads.
     static func make(

@@ -28,7 +28,7 @@ struct ClassPlanner {
         return !SystemClass.volatileNames.contains(name)
     }
 
-    /// Returns the plan of a class.
+    /// Returns the plan for a class.
     ///
     /// - Parameter inferred: The types found in its objects, if the source has no schema for it.
     func plan(_ name: Name, _ source: SourceSchema, _ inferred: TypeInference?) -> Planned {
@@ -47,7 +47,7 @@ struct ClassPlanner {
                     }
                     continue
                 }
-                // Keys that only MongoDB's storage format has aren't fields.
+                // Keys that exist only in MongoDB's storage format aren't fields.
                 if !field.hasPrefix("_") { fields[field] = Field(type) }
             }
         }

@@ -77,7 +77,7 @@ enum MongoValues {
         }
     }
 
-    /// Returns whether a double keeps all digits of the number, judging by their count and its size.
+    /// Returns whether a double keeps all digits of the number, judging by their count and by the magnitude.
     private static func isExact(_ number: BSONDecimal, _ nearest: Double) -> Bool {
         let text = number.text
         guard nearest.isFinite else { return ["NaN", "Infinity", "-Infinity"].contains(text) }

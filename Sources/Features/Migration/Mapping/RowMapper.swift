@@ -107,7 +107,7 @@ struct RowMapper: Sendable {
         }
 
         mutating func setPrincipals(_ place: Int, _ key: Name, _ texts: [String]?) {
-            // Set even if the list is null, because then the ACL isn't the only source of permissions.
+            // Set even if the list is null: the ACL is ignored if the object has this key.
             hasPrincipals = true
             guard let texts else { return }
             values[place] = .textArray(texts.map { MongoValues.text($0, key.text, &losses) })

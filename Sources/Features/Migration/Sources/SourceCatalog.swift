@@ -34,7 +34,7 @@ struct SourceCatalog: Sendable {
     private(set) var schema = SourceSchema()
     /// Uploaded files, with paths relative to the `files` folder.
     private(set) var files: [SourceEntry] = []
-    /// Details that clients gave for uploaded files, by the same paths.
+    /// Details that clients provided for uploaded files, keyed by the same paths.
     private(set) var fileDetails: [Name: SourceEntry] = [:]
     private(set) var gridFiles: Collection?
     private(set) var gridChunks: Collection?

@@ -57,7 +57,7 @@ struct SourceSchema: Sendable {
             MongoValues.json($0, "", &losses).objectValue
         }
         for member in metadata?["indexes"]?.documentValue?.members ?? [] {
-            // Every class with indexes lists that of the primary key, under its name in MongoDB.
+            // Every class with indexes lists the primary-key index, under its MongoDB name.
             if member.key == "_id_" {
                 found.indexes["_id_"] = ["_id": 1]
                 continue
