@@ -23,7 +23,7 @@ public final class GatePlace: Sendable {
         return GatePlace(gate, weight, sender)
     }
 
-    /// Returns a slot, or nil if none is free for the sender.
+    /// Returns a slot, or nil if none is free for the sender or others wait.
     public static func acquire(in gate: Gate, of sender: Sender = .current) -> GatePlace? {
         gate.tryEnter(of: sender) ? GatePlace(gate, 1, sender) : nil
     }

@@ -117,7 +117,7 @@ package final class HTTPConnection: Sendable {
         try await channel.writeAndFlush(ByteBuffer()).get()
     }
 
-    /// Closes the connection unless a request is running or partly received.
+    /// Closes the connection unless a request has begun, even if its body is still arriving.
     func closeIfIdle() {
         channel.eventLoop.execute { [self] in
             if activity.withLock({ $0.idleTime }) != nil { close() }

@@ -3,7 +3,7 @@ public import JSON
 extension Configuration {
     /// The option `emailAdapter`: the transport and the templates of emails.
     public struct MailDelivery: Sendable {
-        /// The sender, as an address or as `Name <address>`. Empty for the app's own adapter.
+        /// The sender, as an address or as `Name <address>`. Empty for adapters in Node.js.
         public var sender: String
         /// The reply address, or nil to use the sender's.
         public var replyTo: String?
@@ -22,7 +22,7 @@ extension Configuration {
         case http(HTTPMail)
         /// Prints emails on the terminal.
         case terminal
-        /// The app's own adapter in Node.js: its module and options, or true if the app's index.js defines it.
+        /// An adapter that runs in Node.js: its module and options, or true if the app's index.js defines it.
         case node(JSONValue)
 
         /// Whether sending an email requires HTTP requests.

@@ -104,9 +104,7 @@ enum RateLimitOptions {
         return limit
     }
 
-    /// Returns the methods of a list, or those that match a regular expression, as in parse-server.
-    ///
-    /// - Returns: The methods, or nil for all.
+    /// Returns the methods in a list or those that match a regular expression, as in parse-server, or nil for all.
     private static func methods(_ json: JSONValue) throws(ConfigurationError) -> Set<String>? {
         if let text = json.stringValue {
             guard let expression = RegularExpression(text, ignoresCase: true) else {

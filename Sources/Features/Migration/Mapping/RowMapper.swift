@@ -22,7 +22,7 @@ struct RowMapper: Sendable {
         }
     }
 
-    // MARK: MongoDB's form
+    // MARK: MongoDB's format
 
     private func mongo(_ document: BSONDocument) -> MappedRecord {
         var row = Row(plan)
@@ -56,7 +56,7 @@ struct RowMapper: Sendable {
         return row.finish { MongoValues.reported(.document(document)) }
     }
 
-    // MARK: The REST form
+    // MARK: The REST format
 
     private func rest(_ object: JSONObject) -> MappedRecord {
         var row = Row(plan)
