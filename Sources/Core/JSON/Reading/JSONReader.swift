@@ -6,7 +6,7 @@ import OrderedCollections
 /// bracket determines the size of the collection, which is then allocated once.
 ///
 /// Uses unsafe pointers, because every byte of every JSON body is read here. Each read follows a comparison with `end`,
-/// and `read(_:maximumDepth:)` keeps the memory alive.
+/// and callers of `read(_:maximumDepth:)` keep the memory alive.
 struct JSONReader: ~Copyable {
     let start: UnsafePointer<UInt8>
     let end: UnsafePointer<UInt8>
@@ -29,7 +29,7 @@ struct JSONReader: ~Copyable {
 
     /// Parses a whole document.
     ///
-    /// - Throws: The position of a syntax error or an exceeded limit.
+    /// - Throws: The reason and position of a syntax error or an exceeded limit.
     static func read(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) throws(JSONError) -> JSONValue {
         guard let base = bytes.baseAddress else { throw JSONError(offset: 0, reason: "unexpected end") }
         let start = base.assumingMemoryBound(to: UInt8.self)

@@ -1,8 +1,8 @@
 extension JSONReader {
     /// Reads the number at the cursor.
     ///
-    /// Collects up to 19 digits in an integer. One rounding yields the nearest double if there is no power of ten or
-    /// both are exact doubles (Clinger 1990). The standard library parses other numbers.
+    /// Collects up to 19 digits in an integer. One rounding yields the nearest double if no power of ten is needed, or
+    /// if the integer and the power are exact doubles (Clinger 1990). The standard library parses other numbers.
     mutating func number() throws(JSONError) -> Double {
         let first = cursor
         let isNegative = cursor.pointee == UInt8(ascii: "-")

@@ -7,7 +7,7 @@ extension JSONValue {
     /// - Parameters:
     ///   - bytes: The document in UTF-8. Copied only if it isn't stored contiguously.
     ///   - maximumDepth: Maximum number of nested arrays and objects (`[]` counts as one), at most `greatestDepth`.
-    /// - Throws: The position of a syntax error or an exceeded limit.
+    /// - Throws: The reason and position of a syntax error or an exceeded limit.
     public init(parsing bytes: some Sequence<UInt8>, maximumDepth: Int = JSONValue.greatestDepth) throws(JSONError) {
         let inPlace = bytes.withContiguousStorageIfAvailable { buffer in
             Result { () throws(JSONError) in

@@ -34,7 +34,7 @@ struct MoveStack<Element>: ~Copyable {
 
     /// Pops the topmost elements as an array.
     mutating func popArray(_ number: Int) -> [Element] {
-        // The initializer writes its count even for zero elements, and all empty arrays share their storage: a data race.
+        // The initializer would write the count of the storage that all empty arrays share, which is a data race.
         guard number > 0 else { return [] }
         return moveLast(number) { first in
             Array(unsafeUninitializedCapacity: number) { buffer, initializedCount in

@@ -41,7 +41,7 @@ enum PlainRun {
 
     /// Returns a word whose lowest set bit is the top bit of the first stop byte of `word`, or zero if it has none.
     ///
-    /// A subtraction borrows only from stop bytes, so bytes above the first stop byte may be marked wrongly, but never
+    /// A subtraction borrows only at stop bytes, so bytes above the first stop byte may be marked wrongly, but never
     /// those below it. Bytes from 0x80 aren't marked, because their top bits are masked out.
     @inline(__always)
     private static func stopBits(in word: UInt64) -> UInt64 {
