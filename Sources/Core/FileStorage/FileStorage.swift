@@ -20,7 +20,7 @@ public protocol FileStorage: Sendable {
     /// - Throws: The storage's error if the server must not start.
     func prepare() async throws
 
-    /// Performs the checks deferred by ``prepare()``, then removes remains of interrupted uploads until cancelled.
+    /// Performs the checks deferred by ``prepare()``, then removes the remains of interrupted uploads until cancelled.
     func tend() async
 
     /// Closes the storage, which must not be used afterwards.

@@ -68,7 +68,7 @@ enum Disk {
         return descriptor
     }
 
-    /// Returns the content of a small file, or nil if no regular file has this path. Throws above `limit` bytes.
+    /// Returns the content of a small file, or nil if no regular file has this path. Throws beyond `limit` bytes.
     static func contents(of path: String, atMost limit: Int64) async throws -> [UInt8]? {
         guard let file = try await DiskFile.open(path) else { return nil }
         guard file.size <= limit else { throw IOError(errnoCode: EFBIG, reason: "read") }
@@ -86,7 +86,7 @@ enum Disk {
         }
     }
 
-    /// Renames a file, or deletes it if the new name exists. Without hard links, it replaces the existing file instead.
+    /// Renames a file, or deletes it if the new name exists. Replaces the existing file if hard links fail.
     static func renameIfFree(_ path: String, to name: String) async throws {
         try await NIOThreadPool.singleton.runIfActive {
             #if canImport(Darwin)

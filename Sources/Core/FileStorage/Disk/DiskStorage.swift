@@ -20,7 +20,7 @@ import NIOPosix
 /// file under its percent-encoded name. Details (metadata, tags and types not implied by the name) are stored in the
 /// subfolder `.metadata`.
 ///
-/// Names can't leave the folder: percent-encoding removes slashes, and names that begin with a dot are rejected, which
+/// Names can't leave the folder: slashes are percent-encoded, and names that begin with a dot are rejected, which
 /// includes `.`, `..`, the subfolder and temporary files.
 public struct DiskStorage: FileStorage {
     public let directory: String

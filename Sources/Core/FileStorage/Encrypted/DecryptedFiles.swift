@@ -37,7 +37,7 @@ package final class DecryptedFiles: Sendable {
     /// - Parameters:
     ///   - size: The size of the encrypted file in bytes.
     ///   - decrypt: Reads and decrypts the file. Not called if it is cached or another request is decrypting it.
-    /// - Throws: The error of `decrypt`, or `CancellationError` if the request is cancelled while waiting.
+    /// - Throws: The error of `decrypt`, or `CancellationError` if the client disconnects while it waits for memory.
     package func file(
         _ key: Key, size: Int, _ decrypt: @escaping @Sendable () async throws -> FileInMemory
     ) async throws -> FileInMemory {
