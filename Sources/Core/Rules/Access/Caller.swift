@@ -133,7 +133,7 @@ public struct RequestContext: Sendable {
     }
 }
 
-/// Properties of a request that only cloud code needs. Created once per request.
+/// Properties of a request that cloud code, logs and traces need. Created once per request.
 public protocol RequestFacts: AnyObject, Sendable {
     /// The header fields by lower-case name, without secret keys.
     var headerFields: JSONObject { get }

@@ -117,7 +117,7 @@ extension ReadAccess {
     /// Queries may use MongoDB's column names.
     private func hides(_ name: String) -> Bool { hidden.contains(SystemClass.field(queriedAs: name)) }
 
-    /// Checks a malformed condition for hidden fields, because the error for it could reveal something about them.
+    /// Checks a malformed condition for hidden fields, because its error could reveal something about them.
     ///
     /// - Throws: 119 if the condition uses a hidden field.
     package func check(malformed condition: JSONObject, of className: String) throws(ParseError) {

@@ -40,7 +40,7 @@ extension SchemaRules {
     }
 
     /// Returns the value's members as JavaScript would list them, or nil for a falsy value. For arrays and strings one
-    /// member is enough, because callers reject its key.
+    /// member is enough, because the caller rejects its key.
     private static func members(of value: JSONValue) -> JSONObject? {
         switch value {
         case .object(let object): object
