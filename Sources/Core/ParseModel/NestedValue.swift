@@ -2,8 +2,8 @@ public import JSON
 
 /// Access to nested values by the paths of dotted keys.
 extension JSONValue {
-    /// Sets the value at a path. Creates objects where the path doesn't exist or can't be followed, and fills lists with
-    /// nulls up to the index. Steps of up to six digits are list indexes.
+    /// Sets the value at a path. Creates objects where the path doesn't exist or can't be followed, and fills lists
+    /// with nulls up to the index. In a list, a step of up to six digits is an index.
     ///
     /// - Returns: The number of nulls inserted, or nil if the value wasn't set because a list would need more than
     ///   ``HardLimits/filledElements`` nulls.

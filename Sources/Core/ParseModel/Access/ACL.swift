@@ -1,6 +1,6 @@
 import JSON
 
-/// An access control list: who may read and who may write an object.
+/// An access control list: the principals that may read and write an object.
 ///
 /// An object without an ACL is public. An ACL with empty lists allows only the master key.
 public struct ACL: Hashable, Sendable {

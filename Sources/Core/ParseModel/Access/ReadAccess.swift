@@ -11,7 +11,7 @@ public struct ReadAccess: Sendable {
     public var filter: Filter
     /// Fields that are removed from every object.
     public var hidden: Set<Name>
-    /// Rules that reveal some of the hidden fields to users whom an object refers to.
+    /// Rules that reveal some of the hidden fields to the users that an object refers to.
     public var ownerRules: [OwnerRule] = []
     /// The transformation of users' login data before it is returned, or nil to return it as stored.
     public var loginData: (@Sendable (JSONObject) -> JSONObject)?

@@ -19,7 +19,7 @@ public struct FilterParser: Sendable {
         public init() {}
     }
 
-    /// Keys beginning with `_` that queries with the master or maintenance key may use.
+    /// Keys beginning with `_` that queries may use if ``isMaster`` is set.
     static let masterKeys: Set<Name> = [
         "_rperm", "_wperm", "_hashed_password", "_password_history", "_email_verify_token", "_perishable_token",
         "_email_verify_token_expires_at",

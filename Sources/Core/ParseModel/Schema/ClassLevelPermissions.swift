@@ -5,7 +5,7 @@ public enum ClassOperation: String, Sendable, CaseIterable {
     case find, count, get, create, update, delete, addField
 }
 
-/// The class-level permissions (CLP): who may perform which operation on a class.
+/// The class-level permissions (CLP): the principals that may perform each operation on a class.
 public struct ClassLevelPermissions: Sendable, Hashable {
     /// The permissions for one operation.
     public struct Entry: Sendable, Hashable {

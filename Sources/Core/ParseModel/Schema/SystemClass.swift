@@ -115,7 +115,7 @@ public enum SystemClass {
         return fields
     }
 
-    /// Whether a field is a default field of the class, which can't be changed or removed.
+    /// Whether a field is a default field of the class, which can't be added or removed.
     public static func isDefaultField(_ field: String, of className: String) -> Bool {
         commonFields[field] != nil || ownFields[className]?[field] != nil
     }
