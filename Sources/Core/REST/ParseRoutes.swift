@@ -20,8 +20,8 @@ public struct ParseRoutes: RequestHandler {
     let declaredLimits: CurrentLimits?
     /// The cloud functions and jobs, or nil without cloud code.
     let cloud: CloudEngine?
-    /// Limits the extra concurrent calls of all batches together. At the limit, batches run their calls one at a time, so
-    /// no batch waits for another.
+    /// Limits the extra concurrent calls of all batches together. At the limit, batches run their calls one at a time,
+    /// so no batch waits for another.
     let batchCalls = Gate(capacity: 500)
 
     /// - Parameter cloud: The cloud functions and jobs, or nil without cloud code.
@@ -108,7 +108,7 @@ public struct ParseRoutes: RequestHandler {
 
     /// Resolves the caller.
     ///
-    /// - Throws: 209 for an invalid token, 101 for an unknown user, ``RequestAuthority/viewsOnly``, or a database error.
+    /// - Throws: 209 for an invalid token, 101 for an unknown user, ``RequestAuthority/viewsOnly``, or database errors.
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now
@@ -175,7 +175,7 @@ extension ParseRoutes {
     /// Rejects a client's call of a route that isn't listed.
     ///
     /// - Parameters:
-    ///   - method: The name of the method, for the log.
+    ///   - method: The name of the method, for the error.
     ///   - components: The decoded path, without empty components.
     /// - Throws: 119 if the route isn't listed.
     func checkAllowed(_ method: String, _ components: [String], _ power: Caller.Power) throws(ParseError) {

@@ -199,7 +199,7 @@ package struct Route: Sendable {
         }.joined()
     }
 
-    /// Compares all components but the first, by which the route was found.
+    /// Compares all components but the first, which the caller has matched already.
     fileprivate func fits(_ components: [some StringProtocol]) -> Bool {
         guard components.count == path.count || endsWithRest && components.count > path.count else { return false }
         return (1..<path.count).allSatisfy { index in

@@ -90,7 +90,7 @@ struct AppFields: Sendable {
             || [keys.readOnlyMasterKey, keys.maintenanceKey].contains { ApplicationKeys.matches(text, $0) }
     }
 
-    /// Returns whether the credentials of a scheme are a server key or contain one as the password.
+    /// Whether the value of an `Authorization` field is a server key or contains one.
     private func hasKey(_ value: String) -> Bool {
         let parts = value.split(maxSplits: 1) { $0 == " " || $0 == "\t" }.map { String($0.trimmingSpaces()) }
         if parts.contains(where: isKey) { return true }

@@ -205,7 +205,7 @@ final class CurrentLimits: Sendable {
     private let limits: @Sendable () -> [RateLimit]
     private let state = Mutex(State())
 
-    /// - Parameter changes: Returns a counter of changes, 0 until there are limits.
+    /// - Parameter changes: Returns a number that changes with the limits, or 0 if there have never been any.
     init(
         _ backend: Backend, areOptions: Bool, changes: @escaping @Sendable () -> Int,
         limits: @escaping @Sendable () -> [RateLimit]

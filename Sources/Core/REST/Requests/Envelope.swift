@@ -16,8 +16,8 @@ public struct Envelope: Sendable {
     public var path: [String]
     /// The path below the mount as sent, for messages.
     public var rawPath: String
-    /// The query string. A value is parsed as JSON if possible, otherwise it is a string. A repeated name becomes an
-    /// array, and a name with brackets a member.
+    /// The query string. Values that are valid JSON are parsed, others are strings. A repeated name becomes an array,
+    /// and a name with brackets a member whose value is a string.
     public var query: JSONObject
     /// The raw query string, or empty if the request has none.
     public var queryString: String

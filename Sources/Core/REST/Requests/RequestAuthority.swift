@@ -6,7 +6,7 @@ public import Rules
 /// The rights that a site within the server gives a request instead of keys, and its additions to the request. Client
 /// headers can't set them.
 public final class RequestAuthority: Sendable {
-    /// A caller other than the site's user, as whom reads and cloud functions can run.
+    /// A caller that reads and cloud functions run as, instead of the site's user.
     public enum ViewAs: Sendable, Hashable {
         /// A user, who doesn't have to be signed in.
         case user(id: String)
@@ -15,7 +15,7 @@ public final class RequestAuthority: Sendable {
     }
 
     let power: Caller.Power
-    /// The caller as whom a read or cloud function runs, or nil for the rights of ``power``.
+    /// The caller that reads and cloud functions run as, or nil for the rights of ``power``.
     public let viewAs: ViewAs?
     /// The object's update time as last seen by the site's user, or nil to write without this check.
     public let ifUpdatedAt: ParseDate?

@@ -98,8 +98,8 @@ extension RequestOrigin: RequestFacts {
         return min(max(depth, 0), 1_000)
     }
 
-    /// Whether cloud code may have made the request: it is part of a cloud-code call, or has a server key, as requests of
-    /// webhook servers do. Only then is ``cloudDepth`` trusted.
+    /// Whether cloud code may have made the request: it is part of a cloud-code call, or has a server key, as requests
+    /// of webhook servers do. Only then is ``cloudDepth`` trusted.
     public var isOfCloudCode: Bool { parent != nil || power != .client }
 
     public var isOfAdapter: Bool { parent?.isOfAdapter ?? false }
