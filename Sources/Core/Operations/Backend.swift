@@ -70,7 +70,7 @@ public struct Backend: Sendable {
     // MARK: Accounts
 
     public var logIn: LogIn { LogIn(backend: self) }
-    /// Users and sessions as their own users see them.
+    /// Users' records as the users themselves see them.
     public var ownRecords: OwnRecords { OwnRecords(backend: self) }
     /// User sessions: creation, lookup and extension.
     public var sessions: Sessions { Sessions(backend: self) }

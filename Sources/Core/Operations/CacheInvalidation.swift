@@ -91,7 +91,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
     /// The notification channel for cache invalidation between processes.
     static let cacheChannel = "roost.cache"
 
-    /// Invalidates a user's cached sessions in all processes, or enqueues that until the transaction ends.
+    /// Invalidates a user's cached sessions in all processes, within a transaction after it ends.
     func invalidate(user id: String) async {
         if let deferred = backend.deferred { return deferred.add(user: id) }
         services.sessionCache.invalidate(user: id)
@@ -99,8 +99,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
         await announce("user:\(id)")
     }
 
-    /// Invalidates all cached sessions in all processes because roles changed, or enqueues that until the transaction
-    /// ends.
+    /// Invalidates all cached sessions in all processes because roles changed, within a transaction after it ends.
     func invalidateRoles() async {
         if let deferred = backend.deferred { return deferred.addRoles() }
         services.sessionCache.invalidateAll()
@@ -137,7 +136,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
     }
 }
 
-/// Notifies followers if a user's fields or sessions change, in this or another process.
+/// Notifies followers when a user's fields or sessions change, in this or another process.
 public final class UserChanges: Sendable {
     private struct Follower: Sendable {
         let record: @Sendable (Name) -> Void
@@ -165,7 +164,7 @@ public final class UserChanges: Sendable {
     }
 }
 
-/// Notifies followers if the declared webhooks change, in this or another process.
+/// Notifies followers when the declared webhooks or stored options change, in this or another process.
 public final class HookChanges: Sendable {
     private let followers = Mutex<[@Sendable () async -> Void]>([])
 

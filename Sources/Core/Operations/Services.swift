@@ -45,7 +45,7 @@ final class Services: Sendable {
     let authProviders: [Name: any AuthProvider]
     /// The providers whose steps are code of the app.
     let moduleProviders: [any AuthProvider]
-    /// The function that calls options of the app, or nil if no option is a function.
+    /// Evaluates options that are functions of the app, or nil if the app's `index.js` isn't running.
     let askOption: BackendExtensions.AskOption?
     /// The function that reduces `authData` to what users may see, or nil if the anonymous provider is the only one.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?

@@ -5,12 +5,12 @@ import Postgres
 public import ServerConfiguration
 import Synchronization
 
-/// Options that operators change while the server runs. Stored values override the configured ones on all servers of the
-/// database.
+/// Options that operators change while the server runs. Stored values override the configured ones on all servers of
+/// the database.
 public struct RuntimeOptions: Sendable, BackendPart {
     let backend: Backend
 
-    /// A counter of changes of ``rateLimits``. 0 until there are limits.
+    /// The number of changes of the stored options, plus 1 if rate limits are configured. At 0 there are no limits.
     public var changes: Int { services.options.changes.load(ordering: .acquiring) }
 
     /// The rate limits in force.
@@ -21,8 +21,8 @@ public struct RuntimeOptions: Sendable, BackendPart {
         services.options.state.withLock { $0.stored[option] }
     }
 
-    /// Puts the stored values into force. Ignores them, with one warning, if the user may not read their table or the
-    /// table has other columns.
+    /// Puts the stored values into force. Ignores them, with one warning, if the database user may not read their
+    /// table, or the table doesn't exist or has other columns.
     ///
     /// - Throws: `PostgresError`.
     public func load() async throws {
@@ -37,7 +37,7 @@ public struct RuntimeOptions: Sendable, BackendPart {
         }
     }
 
-    /// Stores a value that passes ``check(_:_:language:)``, or restores the configured one if it is nil, on all servers.
+    /// Stores a value that passes ``check(_:_:language:)``, or restores the configured one if nil, on all servers.
     ///
     /// - Throws: `PostgresError`.
     public func set(_ option: RuntimeOption, _ value: JSONValue?, by operatorName: String) async throws {

@@ -11,7 +11,7 @@ public struct ClassCounts: Sendable {
     /// The time limit for counting, in seconds. Remaining classes are estimated.
     private static let longest = 1.0
 
-    /// Returns the counts of all classes that have a table, sorted by name.
+    /// Returns the counts of the classes that have a table and a row in `_SCHEMA`, sorted by name.
     public func counts() async throws -> [ClassCount] {
         let names = backend.catalog.snapshot.classes.keys.sorted()
             .filter { $0.utf8.first != UInt8(ascii: "_") || !SystemClass.volatileNames.contains($0) }

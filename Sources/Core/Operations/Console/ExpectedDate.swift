@@ -22,7 +22,7 @@ extension Filter {
 }
 
 extension Finding {
-    /// Finds out why a conditional write failed.
+    /// Determines why a conditional write failed.
     ///
     /// - Returns: ``ObjectChanged`` if the object exists with another `updatedAt`, otherwise the original error.
     func conflict(

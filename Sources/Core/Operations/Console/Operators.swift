@@ -12,7 +12,7 @@ public struct Operators: Sendable, BackendPart {
     /// The maximum length of an operator's name in bytes.
     static let longestName = 100
 
-    /// Audit-log labels for sign-ins without an account, reserved as operator names.
+    /// Audit-log labels for sign-ins without an account. Operators can't have these names.
     private static let otherWays: Set<Name> = ["master key", "read-only master key", "ticket", "this machine"]
     /// The audit-log prefix for administrators signed in with a key of the option `adminKeys`.
     public static let keyPrefix = "key of "
@@ -47,7 +47,7 @@ public struct Operators: Sendable, BackendPart {
         return id
     }
 
-    /// Changes an operator's password or role, which ends the operator's sessions.
+    /// Changes an operator's password, role or second factor, which ends the operator's sessions.
     ///
     /// - Parameter dropsFactor: Whether to turn off the second factor.
     /// - Throws: `ParseError` if the password is invalid or the operator doesn't exist.

@@ -46,7 +46,7 @@ extension FindTriggers {
                     let query = inner.selects ? operand["query"]?.objectValue : operand,
                     let className = query["className"]?.stringValue, readsTriggered(query, className)
                 else {
-                    // Already contains the list that a subquery was merged into.
+                    // Keeps a list that a subquery was merged into.
                     if answered[name] == nil { answered[name] = try await answering(member, context) }
                     continue
                 }

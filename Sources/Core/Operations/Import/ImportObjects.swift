@@ -96,7 +96,7 @@ public struct Imports: Sendable, BackendPart {
         return outcomes
     }
 
-    /// Stores a page in one transaction and returns whether each row is stored. If the database rejects a row, none is.
+    /// Stores a page in one transaction and returns whether each row is stored. A rejected row rolls back the page.
     private func store(_ rows: [PlannedRow], _ className: String) async -> [Bool] {
         guard !rows.isEmpty else { return [] }
         do {

@@ -96,7 +96,7 @@ public final class JobRunner: Sendable {
             state.starting -= 1
             // Detached, because the job continues if the client disconnects.
             let task = Task.detached { await self.carryOut(job, call, messages) }
-            // `stop()` marks runs that were recorded during shutdown as stopped.
+            // `stop()` marks runs that were recorded during shutdown as failed.
             if state.hasStopped { task.cancel() }
             state.runs[Name(id)] = task
         }
@@ -182,7 +182,7 @@ public final class JobRunner: Sendable {
         if count > 0 { logger.warning("marked jobs of dead processes as failed", metadata: ["count": "\(count)"]) }
     }
 
-    /// Cancels all jobs, and marks those that don't end in time as stopped.
+    /// Cancels all jobs, and marks those that don't end in time as failed.
     public func stop() async {
         let tasks = state.withLock { state in
             state.hasStopped = true

@@ -127,8 +127,8 @@ extension Saving {
     /// Updates an object.
     ///
     /// - Parameter date: The object's expected `updatedAt`, or nil to skip the check.
-    /// - Throws: 101 if the object doesn't exist or the caller may not change it, ``ObjectChanged`` if its `updatedAt` differs,
-    ///   and the errors of checks and triggers.
+    /// - Throws: 101 if the object doesn't exist or the caller may not change it, ``ObjectChanged`` if its `updatedAt`
+    ///   differs, and the errors of checks and triggers.
     public func update(
         _ className: String, _ objectId: String, _ body: JSONObject, _ context: RequestContext,
         ifUpdatedAt date: ParseDate? = nil

@@ -30,8 +30,8 @@ public struct Schemas: Sendable, BackendPart {
 
     /// Creates a class.
     ///
-    /// - Throws: 103, 105, 107, 111, 135 or 136 if the definition is invalid, 119 without the master key or if schemas
-    ///   are locked.
+    /// - Throws: 102, 103, 105, 107, 111, 135 or 136 if the definition is invalid, 119 without the master key or if
+    ///   schemas are locked.
     public func create(_ pathName: String?, _ body: JSONObject, _ context: RequestContext) async throws
         -> JSONObject
     {

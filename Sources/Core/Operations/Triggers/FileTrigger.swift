@@ -35,7 +35,7 @@ public struct FileCall: Sendable {
     public var request: RequestContext
 }
 
-/// A file trigger. For `beforeSave`, its result replaces the file, or nil stores the file unchanged. A result with a
+/// A file trigger. For `beforeSave`, its result replaces the file; if it is nil, the file is unchanged. A result with a
 /// URL isn't stored, since it is stored elsewhere. Errors reject the request.
 public typealias FileTrigger = @Sendable (FileCall) async throws -> FileCall?
 

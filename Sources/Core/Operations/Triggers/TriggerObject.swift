@@ -71,7 +71,7 @@ extension Save {
         return .object(operation)
     }
 
-    /// Returns the relation that an operator changes in JSON format, or nil for other operators.
+    /// Returns the relation that an operator changes, in JSON format, or nil for other operators.
     static func relation(of value: JSONValue) -> JSONValue? {
         guard let operation = try? FieldOperation(json: value, isCreating: true), operation.isOnRelation else {
             return nil

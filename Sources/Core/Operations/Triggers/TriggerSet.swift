@@ -73,7 +73,7 @@ public struct TriggerCall: Sendable {
     public let object: JSONObject
     /// The object before the save as visible to the caller, or nil for other events and a new or too large object.
     public let original: JSONObject?
-    /// The fields of the save: as sent by the client before it, as written after it. Empty without a save request.
+    /// The fields as sent by the client (`beforeSave`) or as written (`afterSave`), or empty without a save request.
     public let changes: JSONObject
     /// The context passed on from callers and earlier triggers.
     public let context: JSONObject

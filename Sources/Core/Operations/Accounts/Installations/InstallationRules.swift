@@ -14,7 +14,7 @@ struct InstallationRules: SaveRules {
 
     init(backend: Backend) { self.backend = backend }
 
-    /// - Throws: 111 if an id isn't a string, null or deletion.
+    /// - Throws: 111 if an id isn't a string, null or a deletion.
     mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         save.body = try Installations.normalized(save.body)
         return nil

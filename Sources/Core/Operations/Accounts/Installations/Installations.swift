@@ -11,7 +11,7 @@ public struct Installations: Sendable, BackendPart {
 
     /// Returns the body with `installationId` and APNs-style device tokens (64 characters) in lower case.
     ///
-    /// - Throws: 111 if an id isn't a string, null or deletion. A query operator such as `$ne` could select other
+    /// - Throws: 111 if an id isn't a string, null or a deletion. A query operator such as `$ne` could select other
     ///   devices' rows.
     static func normalized(_ given: JSONObject) throws(ParseError) -> JSONObject {
         var body = given

@@ -24,8 +24,8 @@ struct LogInPipeline: Sendable, BackendPart {
 
     /// Calls the trigger, stores the `authData` and creates the session.
     ///
-    /// - Throws: The provider's rejection, for example if it has sent a code that the client must now enter; the trigger's
-    ///   error; 101 if the password has changed since the check; 141 if another request has used the single-use proof.
+    /// - Throws: The provider's rejection, for example if it has sent a code that the client must now enter; the
+    ///   trigger's error; 101 if the password has changed since the check; 141 if the single-use proof was used before.
     func run(_ user: ProvedUser, _ context: RequestContext) async throws -> Sessions.OpenedSession {
         // A rejection ends the log-in. The provider's data is stored and no trigger is called.
         if user.change.refusal != nil { try await backend.providers.apply(user.change, to: user.id) }

@@ -5,7 +5,7 @@ import ParseStorage
 import Rules
 import ServerConfiguration
 
-/// Users' records as visible to themselves: for `GET /users/me`, log-ins, and the `user` of cloud code requests.
+/// Users' records as the users themselves see them, for `GET /users/me`, log-ins and the `user` of cloud-code requests.
 public struct OwnRecords: Sendable, BackendPart {
     let backend: Backend
 

@@ -9,7 +9,7 @@ extension Providers {
     var chooseShownData: Bool { services.moduleProviders.contains { $0.choosesShownData } }
 
     /// Returns a result with the login data that adapters of the app show to the caller. Data of an adapter that fails
-    /// is left out. Only users' own login data and requests with full rights reach adapters, once per provider.
+    /// is left out. Adapters get only data that the caller may see, once per provider.
     func showing(_ found: ObjectStore.Found, _ context: RequestContext) async -> ObjectStore.Found {
         // An adapter that reads users gets the stored data. Otherwise it would call itself endlessly.
         guard chooseShownData, context.facts?.isOfAdapter != true else { return found }
@@ -39,7 +39,7 @@ extension Providers {
         return found
     }
 
-    /// Returns what an adapter shows to the caller of each user's login data, or an empty list if it fails.
+    /// Returns each user's login data as an adapter shows it to the caller, or an empty list if the adapter fails.
     private func shownData(
         of users: [(id: String, data: JSONObject)], _ name: Name, _ provider: any AuthProvider,
         _ context: RequestContext
@@ -55,8 +55,8 @@ extension Providers {
         return values
     }
 
-    /// Returns the members of `given` that change the user's login data. Clients may send back what they see: the iOS SDK
-    /// sends the whole map with every save.
+    /// Returns the members of `given` that change the user's login data. Clients may send back the data that they got:
+    /// the iOS SDK sends the whole map with every save.
     func withoutEchoes(
         _ given: JSONObject, of stored: JSONObject, _ userId: String, _ context: RequestContext
     ) async -> JSONObject {

@@ -28,8 +28,8 @@ public struct Sessions: Sendable, BackendPart {
 
     /// Creates a session for a user and ends older sessions of the same user and installation.
     ///
-    /// - Parameter opener: The session that authorizes the new one, or nil if the user logs in by other means, such as a
-    ///   password.
+    /// - Parameter opener: The session that authorizes the new one, or nil if the user logs in by other means, such as
+    ///   a password.
     /// - Throws: 209 if the opener has ended.
     func open(
         for userId: String, createdWith: JSONObject, extra: JSONObject = [:], by opener: SessionUser? = nil,
