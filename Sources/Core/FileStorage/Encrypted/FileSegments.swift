@@ -3,9 +3,9 @@ import NIOCore
 
 /// Encrypts a file in segments, so that it can be written as a stream and read in parts.
 ///
-/// The header contains a format mark, a 23-byte random salt, and a tag that verifies the key. Segments of 64 KiB
-/// follow, each with a 16-byte tag. The key is derived for each file. The nonce contains the segment's number and marks
-/// the last one, so swapped, missing or truncated segments are detected.
+/// The header contains a format mark, a 23-byte random salt, and a tag that verifies the key. Segments of up to
+/// 64 KiB follow, each with a 16-byte tag. Each file has its own derived key. The nonce contains the segment's number
+/// and marks the last one, so swapped, missing or truncated segments are detected.
 struct FileSegments: Sendable {
     static let headerSize = mark.count + saltSize + tagSize
     static let segmentSize = 64 * 1024
