@@ -54,8 +54,8 @@ package struct InstallationResolution: Sendable {
     ///   - objectId: The id of the row to update, or nil for a new one.
     ///   - rows: All rows with the same id, installation id or device token.
     ///   - kept: The row to keep if two rows represent the device.
-    /// - Throws: 101 if the row to update doesn't exist, 132 without installation id if several rows have the token,
-    ///   135 without device type if no row has either id, or 136 if the write changes the identity of the device.
+    /// - Throws: 101 if the row to update doesn't exist, 132 if other installations have the token and the body lacks
+    ///   an installation id, 135 without device type if no row has either id, or 136 if the device's identity changes.
     package static func resolve(
         _ objectId: String?, _ device: DeviceIdentity, _ body: JSONObject, among rows: [InstallationRow],
         kept: Configuration.Installations.KeptRow
