@@ -158,7 +158,7 @@ final class RateLimiter: Sendable {
     }
 
     /// Whether a limit applies to the request's method. For limits of the options, a POST that overrides its method
-    /// counts as both, so an override can't evade them, unless it is a read by an SDK that sends all as POST.
+    /// counts as both, so an override can't evade them, unless it is a read by an SDK that sends reads as POST.
     private static func uses(_ envelope: Envelope, _ limit: RateLimit) -> Bool {
         guard let methods = limit.methods else { return true }
         if methods.contains(envelope.method.rawValue) { return true }
@@ -263,7 +263,7 @@ struct PathAliases {
         return Self.firstName(of: Name(first.asciiLowercased), path)
     }
 
-    /// Whether a path is that of the form for another verification email, whose alternative is an API route.
+    /// Whether a path belongs to the form that requests another verification email. Its alternative is an API route.
     private func isResendForm(_ path: [String]) -> Bool {
         path.count == pages.count + 2 && path.last?.hasSameBytes(as: "resend_verification_email") == true
             && zip(path, pages).allSatisfy { $0.hasSameBytes(as: $1) }

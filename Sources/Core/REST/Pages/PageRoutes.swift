@@ -10,7 +10,7 @@ public import ServerConfiguration
 
 /// The pages that links in emails open, by default below `/apps`. They need no keys, because people open them.
 ///
-/// With `pages.enableRouter` (default from preset 9), usually responds with the page, otherwise with a redirect to it.
+/// Usually responds with the page if `pages.enableRouter` is set (default from preset 9), otherwise with a redirect.
 public final class PageRoutes: Sendable {
     let backend: Backend
     private let limits: CurrentLimits
