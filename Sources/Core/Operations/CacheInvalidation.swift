@@ -91,7 +91,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
     /// The notification channel for cache invalidation between processes.
     static let cacheChannel = "roost.cache"
 
-    /// Invalidates a user's cached sessions in all processes, within a transaction after it ends.
+    /// Invalidates a user's cached sessions in all processes, or defers that until the transaction ends.
     func invalidate(user id: String) async {
         if let deferred = backend.deferred { return deferred.add(user: id) }
         services.sessionCache.invalidate(user: id)
@@ -99,7 +99,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
         await announce("user:\(id)")
     }
 
-    /// Invalidates all cached sessions in all processes because roles changed, within a transaction after it ends.
+    /// Invalidates all cached sessions in all processes after roles changed, or defers that until the transaction ends.
     func invalidateRoles() async {
         if let deferred = backend.deferred { return deferred.addRoles() }
         services.sessionCache.invalidateAll()

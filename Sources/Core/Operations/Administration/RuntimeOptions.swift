@@ -16,7 +16,7 @@ public struct RuntimeOptions: Sendable, BackendPart {
     /// The rate limits in force.
     public var rateLimits: [RateLimit] { services.options.state.withLock { $0.rateLimits } }
 
-    /// Returns the stored value in force, or nil if the configured one is.
+    /// Returns the stored value in force, or nil if the configured value is in force.
     @inline(never) public func stored(_ option: RuntimeOption) -> StoredOption? {
         services.options.state.withLock { $0.stored[option] }
     }

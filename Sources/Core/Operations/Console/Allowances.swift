@@ -3,7 +3,7 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Explains which operations a user or an anonymous client is allowed on a class or one of its objects.
+/// Explains which operations a user or an anonymous client may perform on a class or one of its objects.
 public struct Allowances: Sendable, BackendPart {
     let backend: Backend
 

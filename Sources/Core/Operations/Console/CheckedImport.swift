@@ -18,7 +18,7 @@ public struct CheckedImport: Sendable {
 
     /// The result of an import.
     public struct Report: Sendable {
-        /// The number of rows stored, or in a dry run the number that would be.
+        /// The number of rows stored, or in a dry run the number that would be stored.
         public var stored = 0
         /// The number of rows skipped because of their ids.
         public var skipped = 0

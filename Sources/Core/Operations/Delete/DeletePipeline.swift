@@ -38,7 +38,7 @@ public struct DeletePipeline {
     ///   - operatorName: The operator whose trash keeps the object, or nil to delete it permanently.
     ///   - condition: An additional condition that the object must meet.
     /// - Returns: The object's id in the trash, or nil without an operator.
-    /// - Throws: 101 if no such object exists that the caller may delete, and errors of permissions and triggers.
+    /// - Throws: 101 if the object doesn't exist or the caller may not delete it; errors of permissions and triggers.
     func run(
         _ className: String, _ objectId: String, _ context: RequestContext, keptFor operatorName: String? = nil,
         condition: Filter = .everything
@@ -142,8 +142,8 @@ public struct Deleting: Sendable {
     ///   - date: The object's expected `updatedAt`, or nil to skip the check.
     ///   - operatorName: The operator whose trash keeps the object, or nil to delete it permanently.
     /// - Returns: The object's id in the trash, or nil without an operator.
-    /// - Throws: 101 if no such object exists that the caller may delete, ``ObjectChanged`` if its `updatedAt` differs,
-    ///   and the errors of class-level permissions and triggers.
+    /// - Throws: 101 if the object doesn't exist or the caller may not delete it, ``ObjectChanged`` if its `updatedAt`
+    ///   differs, and the errors of class-level permissions and triggers.
     @discardableResult
     public func delete(
         _ className: String, _ objectId: String, _ context: RequestContext, ifUpdatedAt date: ParseDate? = nil,

@@ -17,7 +17,7 @@ extension FindPipeline {
         request.sizeLimit = configuration.maxResponseSize
         request.links = backend.links(find.context)
         request.cost = find.cost
-        // Triggers get whole values. Values are truncated after them.
+        // Triggers get whole values, which are truncated afterwards.
         if find.triggered == nil { request.shorten = find.shorten }
         try ClassRules.reading(find.target)?.authorize(caller)
         let schema = backend.catalog.schema(find.target)

@@ -3,7 +3,7 @@ import Limits
 import ParseModel
 import Rules
 
-/// Find triggers of subqueries. Such a subquery runs as a separate find, and its results replace it in the condition.
+/// Find triggers of subqueries. A subquery with triggers runs as a separate find, whose results replace it.
 extension FindTriggers {
     /// The maximum number of results of a subquery. All of them pass through triggers.
     private static let maxInnerObjects = 10_000

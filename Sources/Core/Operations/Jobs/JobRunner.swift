@@ -67,7 +67,7 @@ public final class JobRunner: Sendable {
     /// Starts a job and returns the id of its `_JobStatus` row, without waiting for its end.
     ///
     /// - Parameters:
-    ///   - source: The trigger of the run for its row: `api` or `schedule`.
+    ///   - source: The origin of the run, stored in its row: `api` or `schedule`.
     ///   - record: Inserts the rows of the run. Returns false if the job can't run now.
     /// - Throws: ``Refusal`` if the job can't start, and errors of the database.
     func start(

@@ -7,7 +7,7 @@ import Rules
 /// Runs jobs on their schedules.
 ///
 /// Every process checks the schedules. The process that finds a due job updates the schedule's last run and inserts the
-/// run in one transaction under a cross-process lock, so no job runs twice, even after a crash.
+/// run in one transaction under a cross-process lock, so no scheduled run starts twice, even after a crash.
 struct JobScheduler {
     let runner: JobRunner
     let clock: WallClock

@@ -99,7 +99,7 @@ public struct LiveQueries: Sendable, BackendPart {
         switch change.known {
         case nil: break
         case .earlier(let known):
-            // The subscriber may know either earlier state, so the object's entering or leaving is reported for both.
+            // The object enters or leaves if it does so compared with either state that the subscriber may know.
             let (earlier, matchedEarlier) = try visible(known, &budget)
             if matches {
                 matchedBefore = matchedBefore && matchedEarlier

@@ -10,7 +10,7 @@ extension Backend {
     public var pushes: Pushes { Pushes(backend: self) }
 }
 
-/// Accepts pushes of administrators and cloud code.
+/// Accepts pushes from administrators and cloud code.
 public struct Pushes: Sendable, BackendPart {
     let backend: Backend
 

@@ -25,8 +25,8 @@ struct Save: Sendable {
     var isOfClient = false
     /// Whether an earlier call of the same transaction creates the object.
     var isMadeInTransaction = false
-    /// The object before the save as visible to the caller, with only the id for ``sameId``. Nil for another new object
-    /// or one created in the same transaction, without save triggers, or if it is too large to decode.
+    /// The object before the save as visible to the caller, or only its id if ``sameId`` is set. Nil for other new
+    /// objects, one created in the same transaction, without save triggers, or if it is too large to decode.
     var original: JSONObject?
     /// The id of an existing installation that a save of a new installation will update, for triggers.
     var sameId: String?

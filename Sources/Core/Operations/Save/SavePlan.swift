@@ -14,7 +14,7 @@ public struct WriteResult: Sendable {
     public var body: JSONObject
     /// A trigger's response that replaces the members, or nil if no trigger set one.
     public var replacement: JSONValue?
-    /// The changed object for observers and after-triggers, or nil if none wants it.
+    /// The changed object for observers and after-triggers, or nil if neither wants it.
     var change: ObjectStore.ChangedObject?
 
     /// The response body.

@@ -68,7 +68,7 @@ extension Saving {
         ParseError.operationForbidden, "Classes and fields can't be created inside a transaction.")
 }
 
-/// The classes to which clients added fields since the process started.
+/// The classes to which clients have added fields since the process started.
 final class GrowingClasses: Sendable {
     private let names = Mutex(BoundedTable<Name, Bool>(capacity: 1_000))
 

@@ -4,7 +4,7 @@ public import Rules
 
 /// A committed change of one object. File URLs don't depend on the URL that the caller used.
 public struct Change: Sendable {
-    /// The size of its rows in bytes from which a change or an object counts as large.
+    /// The row size in bytes from which a change or an object counts as large.
     public static let largeSize = 1024 * 1024
 
     public let className: String

@@ -23,7 +23,7 @@ extension MailUser {
 public struct AccountMails: Sendable, BackendPart {
     let backend: Backend
 
-    /// The error if emails can't be sent. parse-server sends a 500 here, which makes SDKs retry endlessly.
+    /// The error if emails can't be sent. parse-server sends a 500 here, which SDKs retry in vain.
     static let mailsAreMissing = ParseError(
         ParseError.commandUnavailable,
         "An appName, publicServerURL, and emailAdapter are required for password reset and email "

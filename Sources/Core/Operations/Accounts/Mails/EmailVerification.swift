@@ -17,7 +17,7 @@ public enum EmailVerification: Sendable, Equatable {
 public struct EmailVerifications: Sendable, BackendPart {
     let backend: Backend
 
-    /// Whether an unverified user is denied log-in.
+    /// Whether an unverified user can't log in.
     ///
     /// - Parameters:
     ///   - createdWith: The origin of the requested session.

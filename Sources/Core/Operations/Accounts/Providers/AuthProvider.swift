@@ -52,7 +52,7 @@ public protocol AuthProvider: Sendable {
     /// Returns the part of the stored data that users may see.
     func visibleData(_ stored: JSONObject, _ options: JSONObject) -> JSONObject
 
-    /// Whether code of the app chooses the data in responses, with ``shownData(_:_:)``.
+    /// Whether code of the app chooses the data in responses, with ``shownData(_:of:_:)``.
     var choosesShownData: Bool { get }
 
     /// Returns the data to show to the caller instead of each user's stored data, or null to hide it.

@@ -12,7 +12,7 @@ struct ProviderClaims: Sendable {
         /// The client's data, with an authorization code replaced by the id and token.
         let data: JSONObject
 
-        /// The provider's id of the user, or nil for an additional factor.
+        /// The user's id at the provider, or nil for an additional factor.
         var id: String? { data["id"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
     }
 
