@@ -63,7 +63,7 @@ public protocol FileStorage: Sendable {
 
     /// Deletes a file and its details.
     ///
-    /// - Throws: ``FileStorageError/notFound`` if the storage can detect it, or the storage's error.
+    /// - Throws: ``FileStorageError/notFound`` if the storage detects that the file is missing, or the storage's error.
     func delete(name: String) async throws
 
     /// Visits the files whose names begin with a prefix, in no particular order, without loading the whole list.

@@ -43,7 +43,7 @@ final class Services: Sendable {
     /// The interval between checks of the job schedules.
     let schedulePause: Duration
     let authProviders: [Name: any AuthProvider]
-    /// The providers whose steps are code of the app.
+    /// The auth providers that are JavaScript adapters of the app.
     let moduleProviders: [any AuthProvider]
     /// Evaluates options that are functions of the app, or nil if the app's `index.js` isn't running.
     let askOption: BackendExtensions.AskOption?

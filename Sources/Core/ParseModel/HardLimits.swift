@@ -36,7 +36,7 @@ public enum HardLimits {
     public static let relatedObjects = 100_000
     /// Principals of an ACL.
     public static let principals = 5_000
-    /// Roles of a user, including inherited ones. Others are ignored, because queries compare all with each row's ACL.
+    /// Roles of a user, including inherited ones. More are ignored, because queries compare all with each row's ACL.
     public static let roles = 1_000
     /// The maximum length of a role name in bytes.
     public static let roleName = 1_000

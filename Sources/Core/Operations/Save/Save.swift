@@ -26,7 +26,7 @@ struct Save: Sendable {
     /// Whether an earlier call of the same transaction creates the object.
     var isMadeInTransaction = false
     /// The object before the save as visible to the caller, or only its id if ``sameId`` is set. Nil for other new
-    /// objects, one created in the same transaction, without save triggers, or if it is too large to decode.
+    /// objects, for those created in the same transaction, without save triggers, or if it is too large to decode.
     var original: JSONObject?
     /// The id of an existing installation that a save of a new installation will update, for triggers.
     var sameId: String?

@@ -51,7 +51,7 @@ final class ChangeReporter: Sendable {
     /// - Parameters:
     ///   - objectId: The object, or nil if its id isn't known yet.
     ///   - body: Writes the object and returns the change if it was requested.
-    /// - Throws: Errors of `body`.
+    /// - Throws: Errors of `body`, and for observed classes those of ``ChangeQueue/run(_:_:_:)``.
     func reporting<R: Sendable>(
         _ className: String, _ objectId: String?, by caller: Caller,
         _ body: () async throws -> (R, ObjectStore.ChangedObject?)

@@ -150,7 +150,7 @@ public struct FilterParser: Sendable {
         return .related(owner: owner, key: key)
     }
 
-    /// Parses the value of a key: operators, or a value to be equal to.
+    /// Parses the value of a key: operators, or a value that the field must equal.
     func constraints(_ value: JSONValue, key: String, subqueries: Int) throws(ParseError) -> [Constraint] {
         guard let object = value.objectValue, object.keys.contains(where: { $0.hasPrefix("$") }) else {
             return [.equal(value)]

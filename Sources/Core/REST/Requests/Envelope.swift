@@ -17,7 +17,7 @@ public struct Envelope: Sendable {
     /// The path below the mount as sent, for messages.
     public var rawPath: String
     /// The query string. Values that are valid JSON are parsed, others are strings. A repeated name becomes an array,
-    /// and a name with brackets a member whose value is a string.
+    /// and a name with brackets becomes a member whose value is a string.
     public var query: JSONObject
     /// The raw query string, or empty if the request has none.
     public var queryString: String
@@ -51,7 +51,7 @@ public struct Envelope: Sendable {
 
     /// The short request id used in the log.
     public var id: RequestID { origin.requestID }
-    /// The caller's credentials as sent. The keys are checked, with ``power`` as result, but not the session token.
+    /// The caller's credentials as sent. The keys, but not the session token, have been checked.
     public var credentials: Credentials { origin.credentials }
     /// The rights that the caller's keys grant.
     public var power: Caller.Power { origin.power }

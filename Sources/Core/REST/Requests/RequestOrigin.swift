@@ -10,7 +10,7 @@ public import Telemetry
 public final class RequestOrigin: Sendable {
     /// The short request id used in the log.
     public let requestID: RequestID
-    /// The caller's credentials as sent. The keys are checked, with ``power`` as result, but not the session token.
+    /// The caller's credentials as sent. The keys, but not the session token, have been checked.
     public let credentials: Credentials
     /// The rights that the caller's keys grant.
     public let power: Caller.Power
