@@ -31,7 +31,7 @@ public final class BulkConnection {
         guard PQstatus(handle) == CONNECTION_OK else {
             throw PostgresError(.unavailable, message)
         }
-        // Sets them for a search path too, because some poolers accept the server options but ignore them.
+        // Options with a search path are always set here too, because some poolers accept but ignore them.
         if isRefused || parameters.path != nil, let settings = parameters.settings { try query(settings) }
     }
 

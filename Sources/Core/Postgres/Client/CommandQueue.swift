@@ -43,7 +43,7 @@ package final class CommandQueue: Sendable {
 
     private let state = Mutex(State())
     private let wakeUp = WakeUp()
-    /// Set when the I/O thread has ended, or can't begin any longer.
+    /// Set when the I/O thread has ended or can no longer start.
     let end = OneTime<Void>()
 
     package init() {}

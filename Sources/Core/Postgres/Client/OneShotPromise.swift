@@ -57,7 +57,7 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
         return false
     }
 
-    /// Waits for the value, after `send` has asked for it.
+    /// Calls `send`, unless the value is already set, and waits for the value. Throws if it is an error.
     ///
     /// - Parameter send: Returns false if the client has ended.
     @inline(__always)

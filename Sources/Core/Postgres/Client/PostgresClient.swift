@@ -158,9 +158,9 @@ public final class PostgresClient: Sendable {
     }
 
     /// Runs a request on a shared connection. If it waits for a lock there or takes too long, it runs again on a
-    /// separate connection, or throws ``PostgresError/detour`` if its shape is known. Large writes use a separate
-    /// connection from the start, and so do statements that leave something behind when stopped, such as an invalid
-    /// index.
+    /// separate connection. A slow or large read with a shape throws ``PostgresError/detour`` instead. Large writes use
+    /// a separate connection from the start, and so do statements that leave something behind when stopped, such as an
+    /// invalid index.
     ///
     /// - Parameter statements: The statements of the request, evaluated only for a separate connection.
     func perform(_ request: Request, _ statements: @autoclosure () -> [Statement]) async throws -> [PostgresResult] {

@@ -7,8 +7,8 @@ extension PostgresClient {
         _ = try await query("SELECT 1", readOnly: true)
     }
 
-    /// Returns a replica's lag in seconds, or 0 for a primary, for a connected replica that has replayed everything it
-    /// received, and for one that has replayed no transaction yet.
+    /// Returns a replica's lag in seconds. The lag is 0 for a primary, for a connected replica that has replayed
+    /// everything it received, and for a replica that hasn't replayed a transaction yet.
     ///
     /// - Throws: `PostgresError`.
     public func replayLag() async throws -> Double {
@@ -24,7 +24,7 @@ extension PostgresClient {
         return max(0, result.double(0, 0) ?? 0)
     }
 
-    /// Whether two clients use the same database. True for equal OIDs if a user can't read the server's identifier.
+    /// Whether two clients use the same database. Compares only OIDs if either user can't read the server's identifier.
     ///
     /// - Throws: `PostgresError`.
     package func sharesDatabase(with other: PostgresClient) async throws -> Bool {

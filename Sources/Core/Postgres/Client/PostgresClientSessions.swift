@@ -64,8 +64,8 @@ extension PostgresClient {
         try await group(statements, in: .slowWrites, conflictKey: ConflictKey(conflictKey))
     }
 
-    /// Runs statements in one transaction on a separate connection, and repeats them once if the server rolled them
-    /// back for another transaction.
+    /// Runs statements in one transaction on a separate connection. Repeats them once if they conflict with another
+    /// transaction, except for administration.
     func group(_ statements: [Statement], in purpose: PoolPurpose, conflictKey: ConflictKey?) async throws
         -> [PostgresResult]
     {
@@ -165,8 +165,7 @@ extension PostgresClient {
     /// Runs reads in one round trip, and repeats them once if the connection is lost.
     ///
     /// - Parameter sizeLimit: The result size in bytes above which the reads are stopped with ``PostgresError/detour``.
-    /// - Returns: The results, and whether they took more than 50 ms, so that other requests must not wait behind such
-    ///   reads.
+    /// - Returns: The results, and whether they took more than 50 ms, which is too slow for a shared connection.
     func read(_ statements: [Statement], in purpose: PoolPurpose, sizeLimit: Int = .max) async throws
         -> (results: [PostgresResult], isSlow: Bool)
     {

@@ -117,7 +117,7 @@ extension PostgresError {
     /// followed by a line with the location in the server's source.
     static func unavailable(_ verbose: String) -> PostgresError {
         let lines = verbose.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "\n")
-        // Two spaces precede only the code, and follow no other colon.
+        // In these messages, a colon and two spaces precede only the code.
         let code = #/:  ([0-9A-Z]{5}): /#
         let message = lines.replacing(code, with: ":  ")
         return PostgresError(

@@ -1,4 +1,4 @@
-/// One attempt to send a request: its results, its first failure and the event that ends it.
+/// One attempt to send a request: the result counts, the first failure and the event that ends it.
 ///
 /// It is independent of the connection and of libpq.
 package struct Sending {

@@ -5,7 +5,7 @@ package struct Pipeline {
     package private(set) var requests: Deque<Request> = []
     /// The time at which the wait for the first request's response began.
     private(set) var headSince = MonotonicInstant.now
-    /// Reads sent since the last sync. They share the next one.
+    /// The number of reads sent since the last sync. They share the next one.
     private(set) var unsynced = 0
     /// The number of requests in read batches.
     package private(set) var batched = 0
@@ -24,7 +24,7 @@ package struct Pipeline {
     private static let stallThreshold: Int64 = 20
     /// The maximum time in milliseconds of a read of unknown cost on a shared connection.
     static let patience: Int64 = 50
-    /// Milliseconds allowed for a batch of usually fast reads. Generous, for busy machines.
+    /// Milliseconds allowed for a batch of usually fast reads, with a margin for busy machines.
     private static let patienceOfBatch: Int64 = 200
 
     var first: Request? { requests.first }

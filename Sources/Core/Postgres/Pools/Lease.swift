@@ -9,7 +9,7 @@ package final class Lease: @unchecked Sendable {
     let connection: Connection
     let request: LeaseRequest
     let begin: MonotonicInstant
-    /// A statement to send before the caller's first one, or nil if there is none or it was sent.
+    /// A statement to send before the caller's first one, or nil if it isn't needed or was already sent.
     var prelude: EncodedStatement?
     /// Requests that cannot be sent yet.
     var pending: Deque<Request> = []

@@ -27,7 +27,7 @@ public enum PoolPurpose: Int, CaseIterable, Sendable {
     /// reads.
     var keepsWrites: Bool { [.administration, .lockWaits, .slowWrites].contains(self) }
 
-    /// Whether others wait until a lease ends, however long it takes.
+    /// Whether leases are never stopped for others, who wait longer instead.
     fileprivate var isPatient: Bool { [.administration, .heavyReads, .exports].contains(self) }
 
     /// Whether a lease of the sender with the most time is stopped if others have waited too long. Lock waits take no

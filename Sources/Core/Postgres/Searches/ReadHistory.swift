@@ -127,7 +127,6 @@ package final class ReadHistory: Sendable {
 
     func recordLargeRow() { hasLargeRows.store(true, ordering: .relaxed) }
 
-    /// Records whether a read was slow.
     func record(isSlow: Bool, _ shape: ReadShape) {
         entries.withLock { entries in
             var entry = entries.peek(shape) ?? Entry()
@@ -142,8 +141,8 @@ package final class ReadHistory: Sendable {
 
 /// The classes of which large rows were read by key within the last minute, and the callers who read them.
 ///
-/// In such a class, a caller's reads by key use separate connections until one gives a small row, and for ten seconds
-/// after a large one. So a caller of ever new large rows doesn't keep others waiting on the shared connections.
+/// In such a class, a caller's reads by key use separate connections until one returns a small row, and for ten seconds
+/// after a large one. So a caller who keeps reading new large rows doesn't delay others on the shared connections.
 private struct LargeRowReads {
     /// The time until which a class counts as one with large rows.
     private var classes = BoundedTable<UInt64, MonotonicInstant>(capacity: 1024)

@@ -1,7 +1,7 @@
 import Limits
 import Synchronization
 
-/// The memory budget for rows from before they are read until their result is released or freed.
+/// Limits the memory of rows, counted from the start of their read until their result is released or freed.
 ///
 /// Reads that may return many bytes wait for room before they are sent. Small results have a separate lane, so they
 /// never wait for large ones. In each lane, the sender that has used the least time goes first. Reads that are expected
