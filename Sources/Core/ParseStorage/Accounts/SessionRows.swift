@@ -82,7 +82,7 @@ public struct SessionRows: Sendable {
     }
 
     /// Returns whether a session exists, and keeps its user's password from being changed until the transaction ends. A
-    /// password change removes all sessions, so it happens either before or after.
+    /// password change, which removes all sessions, can't come between this check and the commit.
     ///
     /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func holds(session id: String, of userId: String) async throws -> Bool {

@@ -11,7 +11,7 @@ public struct StoredOption: Sendable, Equatable {
     public let at: ParseDate
 }
 
-/// Settings, webhooks and changed options: tables that are not classes.
+/// Settings, webhooks and options that operators changed.
 public struct SettingsRows: Sendable {
     let store: ObjectStore
 
@@ -59,7 +59,7 @@ public struct SettingsRows: Sendable {
         }
     }
 
-    /// Stores the value of an option, or removes it if it is nil. Creates the table if necessary.
+    /// Stores the value of an option, or removes the option if the value is nil. Creates the table if necessary.
     public func setOption(_ name: String, _ value: JSONValue?, by who: String) async throws {
         try await ProcessLock.schemaChange.make(
             """

@@ -18,7 +18,7 @@ public struct AuditEntry: Sendable {
     public var ids: [String] = []
     /// The names of the fields that the call sets, at most ``maxIds``.
     public var fields: [String] = []
-    /// The values of these fields before the change.
+    /// The values of `fields` before the change.
     public var before: JSONValue?
 
     public init() {}

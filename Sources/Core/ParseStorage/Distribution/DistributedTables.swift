@@ -35,8 +35,8 @@ struct DistributedTables {
 
     private var name: PostgresParameter { .text(SQL.identifier(schema.name)) }
 
-    /// Returns the columns of a new table. The primary key includes the distribution column, since each shard checks
-    /// uniqueness only within itself.
+    /// Returns the column definitions of a new table. The primary key includes the distribution column, since each
+    /// shard checks uniqueness only within itself.
     static func columns(of schema: ClassSchema) -> [String] {
         let columns = TableLayout.columnDefinitions(of: schema)
         guard let field = schema.placingField else { return columns }

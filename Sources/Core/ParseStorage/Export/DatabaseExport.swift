@@ -34,7 +34,7 @@ public struct DatabaseExport: Sendable {
         /// The class name, or `_Join:field:Class` for a relation.
         public let name: String
         public let isRelation: Bool
-        /// The row count from PostgreSQL's statistics, or nil if there are none.
+        /// The row count from PostgreSQL's statistics, or nil if it isn't known.
         public let estimatedRows: Int?
         /// The source of the rows, or nil if the database has no such table.
         let source: Source?

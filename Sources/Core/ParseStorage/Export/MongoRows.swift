@@ -87,7 +87,7 @@ struct MongoRows: ExportRows {
         result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
     }
 
-    /// Writes the lists that aren't NULL. If neither is, also writes the `_acl` that parse-server still stores for
+    /// Writes the lists that aren't NULL. If neither is NULL, also writes the `_acl` that parse-server still stores for
     /// older versions.
     private func writePermissions(_ result: PostgresResult, _ row: Int, _ index: Int, into writer: inout JSONWriter) {
         let readers = result.textArray(row, index)

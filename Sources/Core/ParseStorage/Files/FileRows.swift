@@ -176,7 +176,7 @@ public struct FileRows: Sendable {
 
     /// Removes files that were replaced, deleted or left unfinished.
     ///
-    /// - Parameter seconds: The minimum time since their last change.
+    /// - Parameter seconds: The minimum time since their last change, in seconds.
     public func sweep(olderThan seconds: Double) async throws {
         while true {
             let result = try await client.query(

@@ -49,7 +49,7 @@ extension FilterCompiler {
         }
     }
 
-    /// Returns a part such as `author.objectId` of a column that isn't stored as JSON, or nil if there is no such part.
+    /// Returns a part such as `author.objectId` of a column that isn't stored as JSON, or nil for types without parts.
     /// `value` is the part as jsonb. `text` is the column itself if it contains exactly that part, as with a pointer's
     /// `objectId`.
     private mutating func part(at key: FieldPath, _ schema: ClassSchema) -> (value: String, text: String?)? {

@@ -9,7 +9,7 @@ import Postgres
     import Glibc
 #endif
 
-/// Compiles conditions on GeoPoints without PostGIS, using PostgreSQL's points with longitude and latitude.
+/// Compiles conditions on GeoPoints and polygons without PostGIS, using PostgreSQL's geometric types.
 struct GeoCondition {
     let column: String
 

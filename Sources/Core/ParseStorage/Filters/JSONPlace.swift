@@ -34,7 +34,7 @@ struct JSONPath {
 
 extension FilterCompiler {
     /// Returns the condition that the value, or one of its elements if it is an array, meets `condition`, which refers
-    /// to it as `v`.
+    /// to it as `v`. A ``JSONPlace/list(_:)`` itself isn't tested, only its elements.
     mutating func candidates(_ place: JSONPlace, _ condition: String) -> String {
         "EXISTS (SELECT 1 FROM \(elements(of: place)) WHERE \(condition))"
     }

@@ -14,7 +14,7 @@ public struct FileLinks: Sendable {
     ///   - mountURL: The URL of the mount path, as the client sees it.
     ///   - applicationID: The id of the app.
     ///   - hostedKey: The key of files stored by hosted Parse (`fileKey`), or nil if there are none.
-    ///   - location: A function that returns a file's URL at its store, or nil if the server serves all files.
+    ///   - location: Returns a file's URL at its store, or nil to serve it here. Pass nil to serve all files here.
     public init(
         mountURL: String, applicationID: String, hostedKey: String? = nil,
         location: (@Sendable (String) -> String?)? = nil

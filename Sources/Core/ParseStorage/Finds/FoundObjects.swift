@@ -37,7 +37,7 @@ extension ObjectStore {
         /// converted.
         public func release() { result?.release() }
 
-        /// Writes one object, followed by additional members (each as `"key":value`).
+        /// Writes one object, with additional members at its end (each as `"key":value`).
         ///
         /// - Throws: 116 if the response is too large.
         public func write(_ row: Int, extra: [[UInt8]] = [], into writer: inout JSONWriter) throws(ParseError) {
@@ -119,7 +119,7 @@ extension ObjectStore {
             return result.string(row, index)
         }
 
-        /// Returns the fields of an object to leave out, or none without owner rules: hidden fields aren't read then.
+        /// Returns the fields of an object to leave out. Empty without owner rules, because hidden fields aren't read.
         func hidden(_ row: Int) -> Set<Name> {
             guard let result, let plan else { return [] }
             return Fetched(result: result, plan: plan, access: access).hidden(row)

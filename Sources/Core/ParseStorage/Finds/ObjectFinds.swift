@@ -162,7 +162,7 @@ extension ObjectStore {
 
     /// Runs the statements of a find, which may be slow or return many rows.
     ///
-    /// - Parameter trialTime: The time limit after which the caller tries another method, or nil if there is none.
+    /// - Parameter trialTime: The time limit after which the caller tries another method, or nil if it won't.
     private func search(_ statements: [Statement], _ request: FindRequest, trialTime: Duration? = nil) async throws
         -> [PostgresResult]
     {

@@ -191,7 +191,7 @@ public final class ReadPlan: Sendable {
 
     var hasLoginData: Bool { columns.contains { $0.encoding == .authData } }
 
-    /// Returns a user's id and login data, or nil if they aren't selected, hidden or empty.
+    /// Returns a user's id and login data, or nil if the login data is NULL, hidden or not selected.
     func loginData(_ result: PostgresResult, _ row: Int, omitting hidden: Set<Name>) -> (id: String, data: JSONObject)?
     {
         guard !hidden.contains("authData"), let column = columns.firstIndex(where: { $0.encoding == .authData }),

@@ -143,7 +143,7 @@ struct RowWriter {
         }
     }
 
-    /// Writes the login providers with data. Without any, the field is left out.
+    /// Writes the login providers with data. The field is left out if no provider has data.
     private func writeAuthData(
         _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, into writer: inout JSONWriter
     ) {

@@ -113,7 +113,7 @@ extension ImportStorage {
         var refused: [String] = []
         switch record.name {
         case "_GlobalConfig":
-            // Merges the parameters of both. If both have one, the source's value wins.
+            // Merges the parameters of both. For a parameter that both have, the source's value wins.
             try connection.query(
                 """
                 UPDATE \(target) AS t SET "params" = COALESCE(t."params", '{}') || COALESCE(s."params", '{}'),

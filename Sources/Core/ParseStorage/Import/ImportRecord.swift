@@ -21,7 +21,7 @@ public struct ImportRecord: Sendable {
 
     /// The unique number of the record.
     public let number: Int64
-    /// The class or `_Join:field:Class`.
+    /// The class name, or `_Join:field:Class` for a relation.
     public let name: String
     public let mode: Mode
     public internal(set) var state: State

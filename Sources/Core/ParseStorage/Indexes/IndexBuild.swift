@@ -13,7 +13,7 @@ struct IndexBuild {
 
     /// Builds indexes of a class, then runs `record`, which renames them and stores their entry.
     ///
-    /// If that fails, the new indexes are dropped, at the latest after the next start.
+    /// If either fails, the new indexes are dropped, at the latest after the next start.
     ///
     /// - Parameter record: Runs in a transaction of the building session, and again if a conflict rolls it back. A
     ///   separate connection might not be free, which would waste hours of work.
@@ -78,8 +78,8 @@ struct IndexBuild {
         return statements
     }
 
-    /// Drops unfinished indexes of killed processes. Runs while requests are served, because PostgreSQL waits for
-    /// everything that uses the tables.
+    /// Drops unfinished indexes of killed processes. Must not delay the start of the server, because PostgreSQL first
+    /// waits for all transactions that use the tables.
     ///
     /// If another session holds the lock, a build is running or its process died and the session hasn't ended yet.
     /// Nothing is dropped until the lock is released.

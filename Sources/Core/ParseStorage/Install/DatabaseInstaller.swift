@@ -102,7 +102,7 @@ public struct DatabaseInstaller: Sendable {
         if !isComplete { try await catalog.repair(name) }
     }
 
-    /// Creates missing classes and fields from a list of definitions in parse-server's schema format.
+    /// Creates missing classes, fields and indexes from a list of definitions in parse-server's schema format.
     ///
     /// Permissions are set only on new classes and on a `_User` class without any, so that an administrator's changes
     /// are kept.

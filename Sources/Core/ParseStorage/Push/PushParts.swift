@@ -14,7 +14,7 @@ public struct PushPart: Sendable {
     /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil to use their
     /// defaults.
     public let expiry: Int64?
-    /// The send time as stored in the row.
+    /// The send time, as stored with the push.
     public let pushTime: String
     /// Whether the push is sent at local times and its devices aren't grouped by time zone yet.
     public let needsZones: Bool
@@ -129,7 +129,7 @@ extension PushRows {
     ///   - types: Device types with a push service. A range has devices of one of these types or of no such type.
     ///   - wholeTypes: Types whose ranges are full batches.
     ///   - size: The number of devices per batch.
-    ///   - pieces: The number of ranges that batches of other types are split into.
+    ///   - pieces: The number of ranges that each batch of other types is split into.
     public func makeRanges(
         _ part: PushPart, _ filter: Filter, types: [String], wholeTypes: [String], size: Int, pieces: Int
     ) async throws {

@@ -73,7 +73,7 @@ extension PushRows {
     /// Byte limit of tokens, which clients write. No service has longer tokens, so a longer one is read as empty, which
     /// every service rejects.
     private static let longestToken = 8_192
-    /// The length in characters to which app and locale names are truncated. A push can't contain longer ones.
+    /// The length in characters to which app and locale identifiers are truncated. A push can't contain longer ones.
     private static let longestName = 1_000
 
     /// The maximum time that badge updates wait for locked rows.

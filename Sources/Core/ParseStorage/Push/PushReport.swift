@@ -32,7 +32,7 @@ public struct PushReport: Sendable {
     /// Records a payload size in bytes. Only the largest is kept.
     public mutating func recordSize(_ bytes: Int) { payloadBytes = max(payloadBytes, bytes) }
 
-    /// Adds the counts of another report.
+    /// Adds the counts of another report, and keeps the larger payload size.
     public mutating func add(_ other: PushReport) {
         recordSize(other.payloadBytes)
         for (key, kinds) in other.counts { for (kind, count) in kinds { add(key, kind.text, count) } }

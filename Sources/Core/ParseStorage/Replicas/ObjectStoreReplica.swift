@@ -5,7 +5,7 @@ import Postgres
 /// The server that a read runs on.
 public enum ReadPlace: Sendable {
     case primary
-    /// On a replica. The primary is read only in the cases listed at ``ObjectStore/reading(_:_:_:)``.
+    /// On a replica. The primary is used only in the cases listed at ``ObjectStore/reading(_:_:_:)``.
     case replica
     /// On a replica if one is reachable, responds and is within the lag limits, otherwise on the primary.
     case replicaIfReachable

@@ -7,7 +7,7 @@ final class Replica: Sendable {
     private let reads = Atomic(0)
     private let replayed = Atomic<Int64>(0)
     private let isUnderWay = Atomic(false)
-    /// The start of the first lag query since the last one that succeeded, or 0 if there is none.
+    /// The start of the first lag query after the last successful one, or 0 if none has started since.
     private let askedSince = Atomic<Int64>(0)
 
     /// Milliseconds after which a replica counts as silent if no lag query succeeds.
@@ -27,7 +27,7 @@ final class Replica: Sendable {
     /// Whether a lag query is running.
     var isAsked: Bool { isUnderWay.load(ordering: .relaxed) }
 
-    /// Whether lag queries have failed or been unanswered for over five seconds. A read might then hang.
+    /// Whether lag queries have failed or gone unanswered for over five seconds. A read might then hang.
     var isSilent: Bool {
         let since = askedSince.load(ordering: .relaxed)
         return since != 0 && ReplicaClock.now - since > Self.patience

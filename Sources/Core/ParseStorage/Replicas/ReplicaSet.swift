@@ -51,12 +51,12 @@ public final class ReplicaSet: Sendable {
 
     // MARK: Choosing
 
-    /// Returns the reachable replica within the lag limits that has the fewest running reads, or nil if there is none.
+    /// Returns the reachable replica within the lag limits that has the fewest running reads, or nil if none qualifies.
     ///
     /// - Parameters:
     ///   - instant: The instant up to which it must have every commit, or nil for any.
     ///   - tried: Replicas that already failed the read.
-    ///   - evenSilent: Whether a silent replica (``Replica/isSilent``) may be chosen if there is no other.
+    ///   - evenSilent: Whether a silent replica (``Replica/isSilent``) may be chosen if no other qualifies.
     func choose(knowing instant: Int64?, besides tried: [Replica] = [], evenSilent: Bool = true) -> Replica? {
         let first = turn.add(1, ordering: .relaxed).oldValue
         let earliest = max(instant.map { $0 + 1 } ?? 0, maxLag.map { ReplicaClock.now - $0 } ?? 0)
@@ -77,7 +77,7 @@ public final class ReplicaSet: Sendable {
     /// The first replica, to try if none can be chosen, so that its error explains why.
     var any: Replica? { replicas.first }
 
-    /// The instant that a replica must have reached to contain the caller's last write, or nil if any will do.
+    /// The instant that a replica must have reached to contain the caller's last write, or nil for any.
     var ownLastWrite: Int64? { ownWrites.last(isMeasured: isMeasured.load(ordering: .relaxed)) }
 
     // MARK: Measuring

@@ -212,7 +212,7 @@ struct IndexChanges {
     private(set) var dropped: [String] = []
     private(set) var made: JSONObject = [:]
 
-    /// The primary key's entry. As in MongoDB, every class that ever got an index lists it first.
+    /// The primary key's entry. As in MongoDB, every class that ever got an index lists it.
     static let primary: Name = "_id_"
 
     /// Compares a class with its new version.

@@ -13,7 +13,7 @@ package struct SchemaTransaction {
     /// The time for which an attempt is repeated while a table is in use.
     let retryDuration: Duration
 
-    /// Milliseconds for which an attempt may wait for a lock, and thereby block others.
+    /// The milliseconds that an attempt may wait for a lock. Meanwhile it blocks other statements.
     private static let lockTimeout = 100
 
     /// - Parameter retryDuration: The time for which an attempt is repeated while a table is in use. Defaults to the
@@ -87,7 +87,7 @@ package struct SchemaTransaction {
     static let scriptSetting = "SET LOCAL lock_timeout = \(lockTimeout);"
 }
 
-/// Admits one schema change of this process at a time, and none for a while after one that found a table in use.
+/// Admits one schema change of this process at a time, and none for 300 ms after a change that found a table in use.
 ///
 /// Waiting changes hold no connection. Regardless of their number, they block the statements that use a table for only
 /// a small part of the time.

@@ -3,7 +3,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// parse-server's table layout of classes. Roost and parse-server must each be able to run on tables that the other
+/// parse-server's table layout for classes. Roost and parse-server must each be able to run on tables that the other
 /// created.
 package enum TableLayout {
     static let classesWithoutACL: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]

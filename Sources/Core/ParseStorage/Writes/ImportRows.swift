@@ -8,9 +8,7 @@ public struct ImportRows: Sendable {
     let store: ObjectStore
 
     public enum RowWrite: Sendable {
-        /// Creates a row.
         case insert(objectId: String, ObjectWrite)
-        /// Updates an existing row.
         case update(objectId: String, ObjectWrite)
     }
 

@@ -2,7 +2,7 @@ import Limits
 import Postgres
 import Synchronization
 
-/// A new row that isn't a statement yet, so that rows of the same shape can be combined.
+/// A row to insert. Rows of the same shape are combined into one statement.
 package struct InsertRow {
     let className: String
     /// The columns that have a value, in the order of `parameters`.

@@ -255,7 +255,7 @@ extension ObjectStore {
     }
 
     /// Runs a write. If the schema turns out to be stale, reloads it and runs the write again. In a transaction, which
-    /// the error aborts, ``transaction(_:conflictKey:_:)`` does that.
+    /// the error aborts, ``transaction(_:conflictKey:_:)`` reloads the schema and retries instead.
     func retryingStaleSchema<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         do {
             do {

@@ -63,7 +63,7 @@ enum ValueEncoder {
         }
     }
 
-    /// Encodes a coordinate, and rounds tiny ones to 0. PostgreSQL multiplies coordinates, also with those of other
+    /// Checks a coordinate, and rounds tiny ones to 0. PostgreSQL multiplies coordinates, also with those of other
     /// objects in its indexes, and fails if a result is out of range. No stored object may cause that.
     ///
     /// - Throws: 111 for values beyond a million.

@@ -51,7 +51,7 @@ extension AggregateExpressions {
         }
     }
 
-    /// Compiles a result from one or two dates, `utc` and `past`. It is null if one is missing or not a date.
+    /// Compiles `result`, an SQL expression of one or two dates named `utc` and `past`. Invalid dates yield null.
     private mutating func dates(
         _ names: [Name], of members: JSONObject, _ operation: String, _ document: AggregateDocument, _ result: String,
         more: String = ""

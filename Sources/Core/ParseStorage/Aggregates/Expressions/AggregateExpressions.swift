@@ -82,8 +82,8 @@ extension AggregateExpressions {
         return "roost_number(\(try expression(value, document)))"
     }
 
-    /// Compiles an expression to a UTC timestamp in milliseconds, the precision of dates in JSON. Other values become
-    /// NULL.
+    /// Compiles an expression to a UTC timestamp with millisecond precision, as in JSON. ISO 8601 texts count as dates.
+    /// Other values become NULL.
     mutating func time(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         if let column = AggregateNames.column(value, document), column.type == .date {
             return "date_trunc('milliseconds', \(column.name) AT TIME ZONE 'UTC')"

@@ -37,13 +37,13 @@ enum AggregateNames {
         return (column.name, target)
     }
 
-    /// Returns the column for a value such as `$price`, or nil if there is none or the stage reads computed documents.
+    /// Returns the column for a value such as `$price`, or nil if it doesn't exist or the stage reads documents.
     static func column(_ value: JSONValue, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard let text = value.stringValue, text.hasPrefix("$") else { return nil }
         return column(named: String(text.dropFirst()), document)
     }
 
-    /// Returns the column with a field's name, or nil if there is none or the stage reads computed documents.
+    /// Returns the column with a field's name, or nil if it doesn't exist or the stage reads documents.
     static func column(named name: String, _ document: AggregateDocument) -> (name: String, type: FieldType)? {
         guard case .row(let schema) = document else { return nil }
         return column(of: SystemClass.field(queriedAs: name), schema)
@@ -104,7 +104,7 @@ extension SQLBuilder {
         }
     }
 
-    /// Follows a path into a value. In a list, it follows the path into each element.
+    /// Follows a path into a value. In a list, a step that isn't an index is followed into each element.
     private mutating func reached(_ value: String, _ steps: ArraySlice<String>) -> String {
         let path = bind(.textArray(Array(steps)))
         // A stage's document is never a list.

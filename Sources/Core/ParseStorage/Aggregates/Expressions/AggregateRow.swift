@@ -5,7 +5,7 @@ import Postgres
 /// Writes rows as jsonb.
 enum AggregateRow {
     /// Returns the SQL for a row's document without its null fields. The fields are split into parts, because
-    /// subtracting a list of names searches each name in the whole list.
+    /// subtracting a list of names searches the whole list for each field.
     ///
     /// - Parameter fields: The fields to include, or nil for all.
     static func document(_ schema: ClassSchema, _ fields: Set<Name>? = nil) -> String {

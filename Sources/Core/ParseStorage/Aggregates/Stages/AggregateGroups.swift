@@ -4,7 +4,6 @@ import Postgres
 
 /// Compiles `$group` and its accumulators.
 extension AggregateCompiler {
-    /// Compiles a `$group` stage.
     mutating func group(_ operand: JSONValue, _ input: AggregateInput) throws(ParseError) -> String {
         guard let object = operand.objectValue else { throw AggregateOperand.malformed("$group") }
         guard object["objectId"] == nil else {
