@@ -67,7 +67,7 @@ public struct PostgresError: Error, Sendable {
     /// The error for a change that needs a separate connection, because its row was recently locked or slow to change.
     static let rowIsLocked = PostgresError(.server, "another request is already waiting for the row", sqlState: "55P03")
     static let tookTooLong = PostgresError(.server, "the transaction exceeded its time limit", sqlState: "57014")
-    /// The error for a read that holds memory while other reads have waited for it too long.
+    /// The error for a read that was stopped because other reads waited too long for memory.
     static let stoppedForOthers = PostgresError(
         .server, "the read was stopped because other reads waited too long for memory", sqlState: "57014")
     static let tooLarge = PostgresError(.tooLarge, "the result takes too much memory")

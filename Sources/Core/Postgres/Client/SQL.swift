@@ -19,7 +19,7 @@ public enum SQL {
             let mark = String(UnicodeScalar(quote))
             return mark + text + mark
         }
-        // Bytes, not characters: a quote followed by a combining mark is one character, and still a quote.
+        // Bytes, not characters: Swift merges a quote and a combining mark into one character, PostgreSQL doesn't.
         var bytes: [UInt8] = [quote]
         bytes.reserveCapacity(text.utf8.count + 2)
         for byte in text.utf8 {

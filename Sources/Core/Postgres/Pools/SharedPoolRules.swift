@@ -1,6 +1,6 @@
 /// Finds statements that must not run on a shared connection.
 package enum SharedPoolRules {
-    /// Statements that begin or end transactions, change the session or leave pipeline mode would affect others.
+    /// Commands that would affect others: they control transactions, change the session or leave pipeline mode.
     private static let refused: Set<UInt64> = Set(
         [
             "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOIN", "RELEASE", "PREPARE", "DEALLOCA",
@@ -21,7 +21,7 @@ package enum SharedPoolRules {
     /// connection without the short time limit.
     static func keepsParts(_ sql: String) -> Bool { word(sql) == vacuum || buildsConcurrently(sql) }
 
-    /// Whether a statement builds or drops an index while others change its table, which no transaction can contain.
+    /// Whether a statement builds or drops an index concurrently, which isn't possible in a transaction block.
     static func buildsConcurrently(_ sql: String) -> Bool {
         builders.contains(word(sql)) && sql.contains(" CONCURRENTLY ")
     }
