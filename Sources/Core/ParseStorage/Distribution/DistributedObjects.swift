@@ -49,7 +49,7 @@ extension ClassSchema {
     }
 
     /// Returns one statement per object that locks it, in the order of the ids, or nil if one statement can lock them
-    /// all. Some missing objects get no statement. Citus can't lock rows on several servers with one statement.
+    /// all. Missing objects may get no statement. Citus can't lock rows on several servers with one statement.
     func separateLocks(_ rows: [ObjectStore.LockedRow], in store: ObjectStore) async throws -> [Statement]? {
         guard distributedBy != nil else { return nil }
         var statements: [Statement] = []

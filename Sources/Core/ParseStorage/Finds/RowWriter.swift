@@ -7,7 +7,7 @@ struct RowWriter {
     let links: FileLinks
     /// Included objects, which replace pointers.
     let included: IncludedObjects
-    /// The size in bytes from which included objects are no longer written, because the response will be rejected
+    /// The size in bytes above which included objects are no longer written, because the response will be rejected
     /// anyway.
     var sizeLimit = Int.max
     /// A function that transforms `authData` for the caller, or nil to write it unchanged.

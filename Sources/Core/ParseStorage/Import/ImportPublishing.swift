@@ -11,7 +11,7 @@ extension ImportStorage {
         }
     }
 
-    /// Publishes the loaded rows in the class, in one transaction.
+    /// Moves the loaded rows into the class, in one transaction.
     ///
     /// - Parameter conflictLine: Returns the report, a line of JSON, of an object that can't be merged because of a
     ///   unique index. It receives the object's id.

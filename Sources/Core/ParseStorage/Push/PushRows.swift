@@ -45,7 +45,7 @@ public struct PushRows: Sendable {
             """, store.client)
     }
 
-    /// Deletes expired failures, removed tokens and reports, and old rows of finished pushes.
+    /// Deletes expired records of failures, removed tokens and dry runs, and old rows of finished pushes.
     ///
     /// - Parameter days: The age in days at which rows of finished pushes are deleted, or nil to keep them forever.
     public func sweep(keepingRowsFor days: Double?) async throws {
