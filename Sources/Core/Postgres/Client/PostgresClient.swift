@@ -22,7 +22,7 @@ public final class PostgresClient: Sendable {
     private let isStarted = Atomic(false)
     private let lastListener = Atomic(0)
     private let channels: AppChannels
-    /// The schema of all tables, from the connection string or `PGOPTIONS`, or nil if neither names one.
+    /// The schema of all tables (``PostgresConfiguration/schema``), or nil if it is unknown.
     public let schema: String?
 
     /// Creates a client. It connects with ``start()`` or with the first request.

@@ -35,7 +35,7 @@ public struct PostgresConfiguration: Sendable {
     /// Whether requests fail as `unavailable` as soon as the server refuses a connection, because the caller has
     /// another server to try.
     public var failsWhenRefused = false
-    /// The name shown in `pg_stat_activity`, unless the connection string sets another.
+    /// The name shown in `pg_stat_activity`, unless the connection string or `PGAPPNAME` sets another.
     public var applicationName = "roost"
     /// The maximum number of prepared statements per connection. The least recently used one is evicted.
     public var preparedStatementLimit = 512
