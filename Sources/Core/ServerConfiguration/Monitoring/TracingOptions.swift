@@ -104,3 +104,49 @@ extension OptionDefinition {
         }
     }
 }
+
+extension Configuration {
+    /// The selection of traced requests and the export of their spans.
+    public struct Tracing: Sendable {
+        /// The sampling rule, by OpenTelemetry's name.
+        public enum Sampler: String, Sendable {
+            case alwaysOn = "always_on"
+            case alwaysOff = "always_off"
+            case ratio = "traceidratio"
+            case parentOn = "parentbased_always_on"
+            case parentOff = "parentbased_always_off"
+            case parentRatio = "parentbased_traceidratio"
+
+            /// Whether the caller's sampling decision applies to requests within its trace.
+            public var followsParent: Bool { rawValue.hasPrefix("parentbased_") }
+        }
+
+        /// The callers whose trace context is accepted.
+        public enum Trust: String, Sendable, CaseIterable {
+            case proxy, all, none
+        }
+
+        public struct Pair: Sendable {
+            public var name: String
+            public var value: String
+        }
+
+        /// The URL that receives spans, or nil to disable tracing.
+        public var endpoint: String?
+        /// Headers of requests to the endpoint.
+        public var headers: [Pair] = []
+        var isProtocolKnown = true
+        /// The service name in traces.
+        public var serviceName = "roost"
+        /// Additional resource attributes of the process.
+        public var resource: [Pair] = []
+        public var sampler = Sampler.parentRatio
+        /// The fraction of requests to trace, 0 to 1.
+        public var ratio = 0.01
+        /// Whether tracing is off even if an endpoint is set.
+        public var isDisabled = false
+        public var trust = Trust.proxy
+        /// Whether failed and slow requests are traced even if unsampled, unless the caller's trace decides.
+        public var keepsSlow = false
+    }
+}
