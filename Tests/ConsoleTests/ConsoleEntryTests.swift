@@ -324,6 +324,22 @@ struct ConsoleEntryTests {
         }
     }
 
+    @Test("None of 2,048 wrong tickets opens a session, and the printed ticket still does")
+    func wrongTickets() async throws {
+        try await TestServer.run(["console": ["signIn": "thisMachine"]]) { server in
+            let ticket = try await server.consoleTicket()
+            let statuses = try await concurrently(2_048) { number in
+                let wrong = String(number + 1, radix: 16)
+                return try await ConsoleBrowser(server).send(
+                    "POST", "/console/api/session",
+                    ["ticket": .string(String(repeating: "0", count: 64 - wrong.utf8.count) + wrong)]
+                ).status
+            }
+            #expect(Set(statuses).isSubset(of: [401, 429, 503]), "\(Set(statuses))")
+            _ = try await ConsoleBrowser(server, ["ticket": .string(ticket)])
+        }
+    }
+
     @Test("signIn thisMachine requires a ticket, and such sessions need no secret to confirm")
     func development() async throws {
         try await TestServer.run(["console": ["signIn": "thisMachine"]]) { server in

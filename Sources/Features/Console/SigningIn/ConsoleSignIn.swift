@@ -134,14 +134,12 @@ package struct ConsoleSignIn: Sendable {
 }
 
 private final class OwnTicket: Sendable {
-    private let stored = Mutex<[UInt8]>([])
+    private let stored = Mutex("")
 
-    func set(_ hash: [UInt8]) { stored.withLock { $0 = hash } }
+    func set(_ hash: [UInt8]) { stored.withLock { $0 = hash.hexadecimal } }
 
     /// Returns whether a hash is that of the ticket. Compares in constant time.
     @inline(never) func isRight(_ hash: [UInt8]) -> Bool {
-        let stored = stored.withLock { $0 }
-        guard stored.count == hash.count else { return false }
-        return zip(stored, hash).reduce(0) { $0 | $1.0 ^ $1.1 } == 0
+        ConstantTime.areEqual(hash.hexadecimal, stored.withLock { $0 })
     }
 }
