@@ -41,13 +41,13 @@ struct RowBudgetTests {
         #expect(budget.used == 0)
     }
 
-    @Test("Stops a large read once another sender has waited too long for its memory", .timeLimit(.minutes(1)))
+    @Test("Stops a large read, but no small one, once another sender has waited too long", .timeLimit(.minutes(1)))
     func stop() async throws {
         let budget = RowBudget(shortestRead: .zero, patience: .milliseconds(10))
-        @Sendable func read(_ address: String) -> Task<Void, any Error> {
+        @Sendable func read(_ address: String, _ bytes: Int = RowBudget.capacity) -> Task<Void, any Error> {
             Task {
                 try await Self.asSender(address) {
-                    let reservation = try await budget.reserve(RowBudget.capacity)
+                    let reservation = try await budget.reserve(bytes)
                     try await budget.reading(reservation) {
                         do {
                             try await Task.sleep(for: .seconds(600))
@@ -58,8 +58,10 @@ struct RowBudgetTests {
                 }
             }
         }
+        let small = read("192.0.2.3", RowBudget.maxSmallBytes)
+        #expect(try await eventually { budget.used == RowBudget.maxSmallBytes })
         let first = read("192.0.2.1")
-        #expect(try await eventually { budget.used == RowBudget.capacity })
+        #expect(try await eventually { budget.used == RowBudget.maxSmallBytes + RowBudget.capacity })
         let own = read("192.0.2.1")
         let other = read("192.0.2.2")
         let error = try await failure { try await first.value }
@@ -68,6 +70,9 @@ struct RowBudgetTests {
         #expect(try await failure { try await other.value }?.sqlState == "57014")
         own.cancel()
         #expect(try await failure { try await own.value }?.kind == .cancelled)
+        #expect(try await eventually { budget.used == RowBudget.maxSmallBytes })
+        small.cancel()
+        #expect(try await failure { try await small.value }?.kind == .cancelled)
         #expect(try await eventually { budget.used == 0 })
     }
 }

@@ -727,8 +727,7 @@ BEGIN
 END
 $$;
 
--- Returns the time of a JSON date, or of a text that denotes one, in UTC, or NULL for any other value. A text in the
--- format of JSON dates raises an error if the date doesn't exist.
+-- Returns the time of a JSON date, or of a text that denotes one, in UTC, or NULL for any other value.
 CREATE OR REPLACE FUNCTION roost_time(value jsonb) RETURNS timestamp LANGUAGE sql STABLE PARALLEL SAFE AS $$
     -- Days up to the 28th exist in every month. PostgreSQL reads these faster than roost_moment does.
     SELECT CASE WHEN text ~ ('^(?!0000)[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T'

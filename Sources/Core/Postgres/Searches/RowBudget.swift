@@ -76,7 +76,7 @@ package final class RowBudget: Sendable {
         }
     }
 
-    /// Repeatedly stops the longest-running read of another sender, if it is old enough, until the task is cancelled.
+    /// Repeatedly stops another sender's longest-running large read, if it is old enough, until the task is cancelled.
     /// Does nothing while the sender waits for its own reads.
     private func stopOthers(_ sender: Sender, _ weight: Int) async throws {
         while true {
@@ -84,7 +84,7 @@ package final class RowBudget: Sendable {
             if large.waitsForItself(weight: weight, of: sender) { continue }
             let now = MonotonicInstant.now
             let longest = reads.withLock { reads in
-                reads.values.filter { $0.sender != sender && $0.begin.after(shortestRead) <= now }
+                reads.values.filter { $0.sender != sender && $0.isLarge && $0.begin.after(shortestRead) <= now }
                     .min { $0.begin < $1.begin }
             }
             longest?.presence.leave()
@@ -110,6 +110,8 @@ package final class RowReservation: Sendable {
     }
 
     deinit { release() }
+
+    fileprivate var isLarge: Bool { weight.withLock { ($0 ?? 0) > RowBudget.maxSmallBytes } }
 
     package func resize(to bytes: Int) {
         let before = weight.withLock { weight -> Int? in
