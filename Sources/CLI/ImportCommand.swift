@@ -46,7 +46,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Flag(help: "Read everything and report the outcome, but write only the rejects file.")
     var dryRun = false
 
-    @Flag(help: "Stop at the first object that can't be imported exactly.")
+    @Flag(help: "Import no class that has an object that can't be imported exactly.")
     var strict = false
 
     @Flag(

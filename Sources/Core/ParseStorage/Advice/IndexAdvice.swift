@@ -48,7 +48,8 @@ public struct IndexAdvice: Sendable {
         guard let first = questions.first else { return "" }
         let time = first.meanAfter.map { "about \(Int($0.rounded())) ms" } ?? "fast"
         var text = "\(first.words); \(time) with an index on \(columns.joined(separator: ", "))"
-        if questions.count > 1 { text += ", which also speeds up \(questions.count - 1) other queries" }
+        let others = questions.count - 1
+        if others > 0 { text += ", which also speeds up \(others) other \(others == 1 ? "query" : "queries")" }
         return text
     }
 

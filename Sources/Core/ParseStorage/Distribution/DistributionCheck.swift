@@ -23,8 +23,8 @@ struct DistributionCheck {
         guard hasCitus else {
             throw Unfit(
                 description:
-                    "the option distribution needs Citus: put it into shared_preload_libraries of all servers, "
-                    + "and CREATE EXTENSION citus in the database of each")
+                    "option distribution requires Citus: add citus to shared_preload_libraries on all servers, and run "
+                    + "CREATE EXTENSION citus in the database on each")
         }
         if distribution.isBySchema { try await checkSchema() } else { try await checkServers() }
     }
@@ -60,8 +60,8 @@ struct DistributionCheck {
     static func checkUnique(_ classes: some Sequence<ClassSchema>) throws {
         guard let schema = classes.first(where: \.splitsUniqueValues) else { return }
         throw Unfit(
-            description: "what must be unique in \(schema.name) lies on several servers, and each looks at its own "
-                + "objects only: bring the class back by SELECT undistribute_table('\(SQL.identifier(schema.name))')")
+            description: "\(schema.name) has unique fields but is distributed, and each server only checks its own "
+                + "objects. Run SELECT undistribute_table('\(SQL.identifier(schema.name))')")
     }
 
     private func checkServers() async throws {
@@ -81,7 +81,8 @@ struct DistributionCheck {
             """, [.text(schema)])
         if known.bool(0, 0) == true {
             throw Unfit(
-                description: "the schema of the app is an ordinary one: SELECT citus_schema_distribute for it first")
+                description: "distribution.mode \"schema\" requires a distributed schema: run "
+                    + "SELECT citus_schema_distribute('\(schema)')")
         }
         if known.bool(0, 1) != true {
             throw Unfit(description: "distribution.mode \"schema\" requires citus.enable_schema_based_sharding = on")
