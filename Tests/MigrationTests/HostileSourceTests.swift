@@ -89,14 +89,14 @@ import Testing
         let length: [UInt8] = [0, 0, 0, 1]
         let document = length + [UInt8](repeating: 0, count: 0xFFFFFC)
         let packed = ZipBytes.gzip(document)
-        let bomb = Array([packed, packed, packed, packed, packed, packed].joined())
+        let bomb = packed + packed + packed + packed + packed + packed
         try await ImportFolder.run { folder in
             try folder.write("Song.bson.gz", bomb)
             #expect(await Self.outcome(folder).contains("it unpacks to more than 400 times its size"))
         }
         try await ImportFolder.run { folder in
             var zip = ZipBytes()
-            zip.add("Song.bson", Array([document, document, document, document, document].joined()))
+            zip.add("Song.bson", document + document + document + document + document)
             try folder.write("bomb.zip", zip.file)
             let outcome = await Self.outcome(folder, folder.source + "/bomb.zip")
             #expect(outcome.contains("it unpacks to more than 400 times its size"), "\(outcome)")

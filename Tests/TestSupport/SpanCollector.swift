@@ -32,7 +32,7 @@ public struct SpanCollector: Sendable {
     public var spans: [JSONValue] {
         let text = (try? String(contentsOfFile: folder + "/spans", encoding: .utf8)) ?? ""
         var ids: Set<String> = []
-        return text.split(separator: "\n").compactMap { try? JSONValue(parsing: Array($0.utf8)) }
+        return text.components(separatedBy: "\n").compactMap { try? JSONValue(parsing: Array($0.utf8)) }
             .filter { span in span["spanId"]?.stringValue.map { ids.insert($0).inserted } ?? true }
     }
 
