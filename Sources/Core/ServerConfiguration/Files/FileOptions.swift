@@ -37,7 +37,7 @@ extension OptionTable {
             "The previous encryptionKey, until `roost files rotate` has re-encrypted all files"),
         .choiceOption(
             "encryptionFormat", "ROOST_ENCRYPTION_FORMAT", \.encryptionFormat,
-            "Encryption of files: whole, like parse-server, or segments, which need little memory"),
+            "Encryption of files: whole (default), like parse-server, or segments, which need little memory"),
         // Listed after the options that it overrides.
         OptionDefinition(
             "filesAdapter", "PARSE_SERVER_FILES_ADAPTER", .any,
@@ -93,7 +93,7 @@ extension Configuration {
             switch extensions {
             case ["*"]: "all"
             case [notHTML]: "all but HTML"
-            default: "all but what a browser runs"
+            default: "all but types that browsers run"
             }
         }
     }

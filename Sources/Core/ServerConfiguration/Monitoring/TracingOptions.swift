@@ -20,7 +20,7 @@ extension OptionTable {
         ) { value, name throws(ConfigurationError) in try pairs(value, name) },
         .custom(
             "tracingProtocol", "OTEL_EXPORTER_OTLP_PROTOCOL", .string, \.tracing.isProtocolKnown,
-            "http/protobuf only"
+            "The protocol of traces; only http/protobuf"
         ) { value, _ throws(ConfigurationError) in
             guard value.nonEmptyText ?? "http/protobuf" == "http/protobuf" else {
                 throw ConfigurationError("option tracingProtocol must be http/protobuf")

@@ -48,7 +48,7 @@ public enum OptionTable {
                 "The folder of uploaded files; default files in the data folder"),
             .text(
                 "classDefinitions", "ROOST_CLASS_DEFINITIONS", \.classDefinitions,
-                "Class definitions embedded in the binary to apply at start: music"),
+                "Name of class definitions in the binary to apply at start; there is one: music"),
             .whole(
                 "statementTimeout", "ROOST_STATEMENT_TIMEOUT", \.statementTimeout, in: 1...86_400_000,
                 "Time limit of a statement, in milliseconds"),
@@ -101,7 +101,7 @@ public enum OptionTable {
                 "Maximum number of fields that a class can have after a client adds fields"),
             .whole(
                 "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", \.maximumConnections, in: 16...1_000_000,
-                "Maximum number of client connections; fewer if the descriptor limit is lower"),
+                "Maximum number of client connections; fewer if the limit on file descriptors is lower"),
             .whole(
                 "drainTime", "ROOST_DRAIN_TIME", \.drainTime, in: 0...3600,
                 "Seconds to keep serving after SIGTERM, while /health returns 503"),
@@ -167,7 +167,7 @@ public enum OptionTable {
                 },
             ], variables: .init(prefix: "PARSE_SERVER_EXPERIMENTAL_IDEMPOTENCY")),
         OptionDefinition(
-            "requestComplexity", "PARSE_SERVER_REQUEST_COMPLEXITY", .object, "Limits on requests; -1 for none",
+            "requestComplexity", "PARSE_SERVER_REQUEST_COMPLEXITY", .object, "Limits on clients' requests; -1 for none",
             members: [
                 .limit("includeDepth", \.requestComplexity.includeDepth),
                 .limit("includeCount", \.requestComplexity.includeCount),
@@ -233,8 +233,8 @@ public enum OptionTable {
         .ignored("maxLogFiles", "PARSE_SERVER_MAX_LOG_FILES", .stringOrNumber, "Roost keeps no log files"),
         .ignored(
             "analyticsAdapter", "PARSE_SERVER_ANALYTICS_ADAPTER", .any,
-            "client events are accepted but not stored"),
-        .ignored("cluster", "PARSE_SERVER_CLUSTER", .any, "one process uses all processors"),
+            "Roost accepts client events, but doesn't store them"),
+        .ignored("cluster", "PARSE_SERVER_CLUSTER", .any, "Roost uses all processors with one process"),
         .ignored("collectionPrefix", "PARSE_SERVER_COLLECTION_PREFIX", .string, "MongoDB only"),
         .ignored(
             "enableCollationCaseComparison", "PARSE_SERVER_ENABLE_COLLATION_CASE_COMPARISON", .boolean, "MongoDB only"),
@@ -242,7 +242,7 @@ public enum OptionTable {
             "query", "PARSE_SERVER_QUERY", .any, "MongoDB only",
             members: ["aggregationRawValues", "aggregationRawFieldNames"].map { .member($0, .boolean) },
             variables: .init(prefix: "PARSE_SERVER_QUERY")),
-        .ignored("directAccess", "PARSE_SERVER_DIRECT_ACCESS", .boolean, "for calls inside Node.js only"),
+        .ignored("directAccess", "PARSE_SERVER_DIRECT_ACCESS", .boolean, "Node.js only"),
         .ignored("enableExpressErrorHandler", "PARSE_SERVER_ENABLE_EXPRESS_ERROR_HANDLER", .boolean, "Express only"),
         .ignored("middleware", "PARSE_SERVER_MIDDLEWARE", .string, "Express only"),
         .ignored("serverCloseComplete", "PARSE_SERVER_SERVER_CLOSE_COMPLETE", .any, "JavaScript only"),
@@ -257,14 +257,14 @@ public enum OptionTable {
             "graphQLPublicIntrospection", "PARSE_SERVER_GRAPHQL_PUBLIC_INTROSPECTION", .boolean, "Roost has no GraphQL"),
         .ignored(
             "allowExpiredAuthDataToken", "PARSE_SERVER_ALLOW_EXPIRED_AUTH_DATA_TOKEN", .boolean,
-            "login data is always checked"),
+            "Roost always checks login data"),
         .ignored(
             "enableProductPurchaseLegacyApi", "PARSE_SERVER_ENABLE_PRODUCT_PURCHASE_LEGACY_API", .boolean,
-            "purchases are not validated"),
+            "Roost doesn't validate purchases"),
         .ignored(
             "protectedFieldsTriggerExempt", "PARSE_SERVER_PROTECTED_FIELDS_TRIGGER_EXEMPT", .boolean,
-            "triggers see only the fields that the caller may read, as with false"),
-        .ignored("verifyServerUrl", "PARSE_SERVER_VERIFY_SERVER_URL", .boolean, "the server does not call itself"),
+            "Roost passes triggers only the fields that the caller may read, as with false"),
+        .ignored("verifyServerUrl", "PARSE_SERVER_VERIFY_SERVER_URL", .boolean, "Roost doesn't call itself"),
     ]
 
     private static func url(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {

@@ -32,7 +32,7 @@ extension OptionTable {
             "Addresses that may use the read-only master key"),
         .text(
             "clientKey", "PARSE_SERVER_CLIENT_KEY", \.clientKey,
-            "A key for Apple and Android clients; with any client key set, every client needs one"),
+            "A key for Apple and Android clients; if any of the four client keys is set, every client needs one"),
         .text("javascriptKey", "PARSE_SERVER_JAVASCRIPT_KEY", \.javascriptKey, "A key for JavaScript clients"),
         .text("restAPIKey", "PARSE_SERVER_REST_API_KEY", \.restAPIKey, "A key for REST callers"),
         .text("dotNetKey", "PARSE_SERVER_DOT_NET_KEY", \.dotNetKey, "A key for .NET and Unity clients"),
@@ -51,7 +51,7 @@ extension OptionTable {
             "Length of generated object ids, at most 120"),
         OptionDefinition(
             "protectedFields", "PARSE_SERVER_PROTECTED_FIELDS", .object,
-            "Hidden fields by class and entity; default hides _User.email from others"
+            "Hidden fields by class and by user, role or *; default hides _User.email from others"
         ) { value, _, configuration throws(ConfigurationError) in try configuration.protect(value.objectValue ?? [:]) },
         OptionDefinition(
             "userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .texts,
