@@ -242,7 +242,7 @@ public enum OptionTable {
             "query", "PARSE_SERVER_QUERY", .any, "MongoDB only",
             members: ["aggregationRawValues", "aggregationRawFieldNames"].map { .member($0, .boolean) },
             variables: .init(prefix: "PARSE_SERVER_QUERY")),
-        .ignored("directAccess", "PARSE_SERVER_DIRECT_ACCESS", .boolean, "Node.js only"),
+        .ignored("directAccess", "PARSE_SERVER_DIRECT_ACCESS", .boolean, "for calls inside Node.js only"),
         .ignored("enableExpressErrorHandler", "PARSE_SERVER_ENABLE_EXPRESS_ERROR_HANDLER", .boolean, "Express only"),
         .ignored("middleware", "PARSE_SERVER_MIDDLEWARE", .string, "Express only"),
         .ignored("serverCloseComplete", "PARSE_SERVER_SERVER_CLOSE_COMPLETE", .any, "JavaScript only"),
