@@ -325,7 +325,7 @@ struct ConsoleEntryTests {
     }
 
     @Test("None of 2,048 wrong tickets opens a session, and the printed ticket still does")
-    func wrongTickets() async throws {
+    func guessedTickets() async throws {
         try await TestServer.run(["console": ["signIn": "thisMachine"]]) { server in
             let ticket = try await server.consoleTicket()
             let statuses = try await concurrently(2_048) { number in
