@@ -244,7 +244,7 @@ struct MailAdapterTests {
             ("http", ["from": "a@b.c", "url": "https://x"], "body is missing"),
             (
                 "http", ["from": "a@b.c", "url": "https://x", "body": [:], "headers": ["A": "b\nc"]],
-                "headers.A is not a valid header field"
+                "headers.A must have a valid header name"
             ),
             ("smtp", ["host": "h", "from": "a@b.c", "userFields": ["_hashed_password"]], "can't contain the field"),
             (

@@ -81,7 +81,7 @@ package struct Restore: Sendable {
         let cluster = folder.path + "/postgres/cluster"
         let made = try? String(contentsOfFile: cluster + "/PG_VERSION", encoding: .utf8)
         guard made?.trimmingBlanks(newlines: true) == "\(version)" else {
-            throw CommandFailure("\(file) is damaged: it contains no database of PostgreSQL \(version)")
+            throw CommandFailure("\(file) is damaged: its PostgreSQL \(version) database is missing")
         }
         try await LocalPostgres.adopt(folder.path + "/postgres")
         // A single sync is faster than syncing thousands of files.

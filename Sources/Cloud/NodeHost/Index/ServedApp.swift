@@ -170,7 +170,7 @@ package struct ServedApp: Sendable {
             let own = push["adapter"]?["options"]?.objectValue ?? [:]
             push["adapter"] = nil
             options["push"] = .object(push.merging(own) { $1 })
-            add("push.adapter", .applied, "@parse/push-adapter, as options of push")
+            add("push.adapter", .applied, "Roost applies the options of @parse/push-adapter to push")
         }
         for name in ["emailAdapter", "filesAdapter"] as [Name] {
             guard let module = options[name]?["module"]?.stringValue, module != Configuration.MailDelivery.ofApp else {

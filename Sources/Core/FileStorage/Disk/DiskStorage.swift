@@ -133,9 +133,10 @@ public struct DiskStorage: FileStorage {
         await Task { try? await Disk.remove([unfinished]) }.value
     }
 
-    /// Renames temporary files to their final names. The details come first, so a failure leaves the file unchanged.
+    /// Renames temporary files to their final names, the details first, so a failed rename leaves the file's bytes
+    /// unchanged. Without new details, deletes the old ones last.
     ///
-    /// - Parameter names: The paths of the file and its details. Old details are deleted if there are no new ones.
+    /// - Parameter names: The paths of the file and its details.
     private func finish(_ unfinished: [String], as names: [String]) async throws {
         // Runs both renames even if the task is cancelled meanwhile.
         try await NIOThreadPool.singleton.runIfActive {

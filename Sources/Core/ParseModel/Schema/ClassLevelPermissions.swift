@@ -13,7 +13,7 @@ public struct ClassLevelPermissions: Sendable, Hashable {
         public var principals: Set<Name> = []
         /// Whether every signed-in user is allowed.
         public var requiresAuthentication = false
-        /// Pointer fields whose users are allowed the operation on the objects that refer to them.
+        /// Fields that point to users. Those users may perform the operation on the object.
         public var pointerFields: [Name] = []
 
         /// An entry that allows everybody.

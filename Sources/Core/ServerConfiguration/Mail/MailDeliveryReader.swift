@@ -139,7 +139,9 @@ extension Configuration.MailDelivery {
         var headers: [(name: String, value: String)] = []
         for (name, value) in try options.object("headers") ?? [:] {
             guard let text = value.stringValue, Self.isField(name.text, text) else {
-                throw ConfigurationError("option emailAdapter.options.headers.\(name) is not a valid header field")
+                throw ConfigurationError(
+                    "option emailAdapter.options.headers.\(name) must have a valid header name and a string value "
+                        + "without control characters")
             }
             headers.append((name.text, text))
         }

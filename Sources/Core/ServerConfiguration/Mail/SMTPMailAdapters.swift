@@ -1,6 +1,6 @@
 import JSON
 
-/// Converts parse-server's SMTP adapters.
+/// Converts the options of parse-server's SMTP adapters to Roost's mail settings.
 enum SMTPMailAdapters {
     private static let certificates =
         "Certificates are always checked. Add your authority's certificate to the option "

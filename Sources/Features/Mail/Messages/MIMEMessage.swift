@@ -75,7 +75,7 @@ package enum MIMEMessage {
         var words: [String] = []
         var word: [UInt8] = []
         for scalar in text.unicodeScalars {
-            // A line break would begin another header field.
+            // Mail clients could act on a line break in the decoded text.
             let bytes = scalar.value < 0x20 || scalar.value == 0x7F ? [UInt8(ascii: " ")] : Array(String(scalar).utf8)
             if word.count + bytes.count > 39 {
                 words.append(Data(word).base64EncodedString())
