@@ -137,7 +137,7 @@ retry() {
     suites=$(grep -a -oE '✘ Suite ("[^"]*"|[A-Za-z]+) (with .* )?failed after' "$folder/output" |
         sed -E 's/✘ Suite ("[^"]*"|[A-Za-z]+) .*/\1/' | sort -u | suite_types) || true
     if [ -z "$suites" ] || [ "$(wc -l <<<"$suites")" -gt 3 ]; then return; fi
-    echo "==> once more, beside few other tests:" $suites
+    echo "==> retrying with few other tests running:" $suites
     if [ ${#width[@]} -gt 0 ]; then width=(--experimental-maximum-parallelization-width 2); fi
     status=0
     : >"$folder/output"
@@ -147,7 +147,7 @@ retry() {
 
 report() {
     # Concurrent tests mix their output, so this lists the failures together at the end.
-    echo "==> what failed:"
+    echo "==> failures:"
     grep -a -E "recorded an issue|(Test|Suite) .* failed after|Fatal error|error: Exited" "$folder/output" || true
 }
 

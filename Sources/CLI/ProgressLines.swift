@@ -46,7 +46,7 @@ final class ProgressLines: Sendable {
 
     static func line(_ name: String, _ count: Int, of total: Int?, unit: String, rate: Double?) -> String {
         var text = "\(name)  \(count) \(unit)"
-        // PostgreSQL's statistics may be out of date.
+        // The total is PostgreSQL's estimate and may be too low.
         if let total, total > 0, count <= total { text += "  \(count * 100 / total)%" }
         if let rate { text += "  \(Int(rate)) \(unit)/s" }
         if let rate, let total, total > count, rate > 0 { text += "  \(Int(Double(total - count) / rate)) s left" }

@@ -17,7 +17,7 @@ public struct BackendExtensions: Sendable {
     public var schedulePause = Duration.seconds(5)
     /// Additional auth providers by name.
     public var authProviders: [Name: any AuthProvider] = [:]
-    /// Evaluates options that are functions in the app's `index.js`, or nil if Node.js isn't running.
+    /// Evaluates options that are functions in the app's `index.js`, or nil if nothing needs Node.js.
     package var askOption: AskOption?
 
     /// Evaluates an option that is a function.

@@ -123,7 +123,8 @@ extension TokenProvider.Rules {
             algorithms: ["ES256"])
     }
 
-    /// A Keycloak server. The option `config` has the format of Keycloak's own configuration file.
+    /// A Keycloak server. The option `config` contains the members of `keycloak.json`, with `resource` renamed to
+    /// `client-id`.
     static let keycloak = TokenProvider.Rules(
         member: "access_token", audienceOption: "client-id", missing: "Missing access token and/or User id",
         unconfigured: "Missing keycloak configuration",

@@ -118,7 +118,7 @@ public struct HTTPServer: Service {
         public var idle = 0, active = 0, webSockets = 0
         /// The maximum number of connections.
         public var maxConnections = 0
-        /// The bytes of bodies, unread responses and other unprocessed input in memory, and their limit.
+        /// The bytes held by request bodies, other unprocessed input and unread responses, and their limit.
         public var heldBytes = 0, maxHeldBytes = 0
     }
 

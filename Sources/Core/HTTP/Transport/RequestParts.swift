@@ -209,7 +209,7 @@ struct MalformedRequest: Error, Equatable {
             if version == .http1_0 {
                 self.init("HTTP/1.0 doesn't support Transfer-Encoding.")
             } else if coding.asciiLowercased != "chunked" {
-                // The parser also accepts codings before this one, and doesn't undo them.
+                // The parser also accepts other codings before chunked, such as gzip, and doesn't decode them.
                 self.init("The only supported Transfer-Encoding is chunked.")
             } else {
                 return nil

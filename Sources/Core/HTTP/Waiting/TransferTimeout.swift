@@ -37,8 +37,8 @@ package final class TransferTimeout: Sendable {
 
     /// The pace in bytes per second at which a transfer may go on indefinitely.
     private static let usualPace = 64 * 1024
-    /// The divisor of the memory limit that yields the maximum for incomplete messages of one network.
-    private static let share = 4
+    /// Incomplete messages of one network can hold the memory limit divided by this.
+    private static let messageDivisor = 4
     /// The pause after a search that found no transfers to close.
     private static let searchPause = Duration.milliseconds(50)
 
@@ -106,7 +106,7 @@ package final class TransferTimeout: Sendable {
         -> Bool
     {
         let sum = state.messagesByNetwork[transfer.network, default: 0]
-        return kind == .message && sum > 0 && sum + bytes > limits.transferMemory / Self.share
+        return kind == .message && sum > 0 && sum + bytes > limits.transferMemory / Self.messageDivisor
     }
 
     /// Raises a transfer's counted memory to a total. Returns false if memory or a network's share is full.

@@ -150,7 +150,7 @@ struct SchemaChange {
                 TableLayout.hasColumn(name.text, of: wanted.name, type: field.type)
             {
                 changes.append("ADD COLUMN IF NOT EXISTS \(SQL.identifier(name.text)) \(type)")
-                // An existing column of another type is dropped in the same statement.
+                // Only new fields are checked: if a field's type changed, the same statement drops its old column.
                 if current?.fields[name] == nil { added[name] = type }
             }
         }

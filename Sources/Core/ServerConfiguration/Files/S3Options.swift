@@ -69,7 +69,7 @@ extension Configuration.S3 {
         for function in ["validateFilename", "generateKey"] where options.value(Name(function)) != nil {
             throw options.refusal(
                 function, "functions can't be used in a configuration",
-                "Names are random, or the client's with preserveFileName.")
+                "Remove it. File names begin with random characters, except with preserveFileName.")
         }
         if let version = try options.text("signatureVersion"), version != "v4" {
             throw options.refusal("signatureVersion", "only v4 is supported", "Leave it out.")

@@ -35,7 +35,7 @@ enum ArchiveEntries {
         var collections: [Name: Collection] = [:]
         while let header = try header(reader) {
             guard let name = name(header).map({ Name($0) }) else { throw reader.damage("a part without a name") }
-            // Removed from the dictionary meanwhile, because adding a part would otherwise copy all parts.
+            // Removed from the dictionary while it changes, because adding a part would otherwise copy all parts.
             var collection = collections.removeValue(forKey: name) ?? Collection()
             guard !collection.isComplete else { throw reader.damage("a part after the end of its collection") }
             if case .bool(true)? = header["EOF"] {
