@@ -471,10 +471,13 @@ for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + [.treatAllWarnings(as: .error)]
 }
 
-// Tests are not optimized, even where what they test is: to optimize them takes longer than they run. In the local build
-// neither are modules that no request of an app waits for.
-let unhurried = ["Console", "Mail", "Pages", "RoostCommand", "ServerConfiguration", "SignIn"]
+// Tests are never optimized, because optimizing them takes longer than running them. The local build only optimizes
+// modules that loop over bytes or rows. Without optimization, the others compile in a quarter of the time.
+let optimized = [
+    "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "ParseModel", "ParseStorage", "Postgres", "Rules", "Templates",
+]
 let isLocal = Context.environment["ROOST_LOCAL_BUILD"] != nil
-for target in package.targets where target.type == .test || isLocal && unhurried.contains(target.name) {
+for target in package.targets
+where target.type == .test || isLocal && target.type != .system && !optimized.contains(target.name) {
     target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-Onone"])]
 }

@@ -12,8 +12,9 @@ case "${ROOST_TEST_CONFIGURATION:-release}" in
 release)
     # Not with -no-emit-module-separately-wmo: modules with an unchanged interface would keep their date, and the
     # compiler would not recompile code that uses types of the modules below them.
-    local_build=(--configuration release -debug-info-format none)
-    # Package.swift leaves some modules unoptimized then.
+    # C is compiled without optimization: nearly all of it is BoringSSL, whose ciphers and hashes are assembly.
+    local_build=(--configuration release -debug-info-format none -Xcc -O0)
+    # Package.swift then leaves most modules unoptimized.
     export ROOST_LOCAL_BUILD=1
     # `swift test` would otherwise plan a build with -enable-testing.
     local_test=("${local_build[@]}" --disable-testable-imports)
