@@ -119,9 +119,10 @@ struct ConsoleEntryTests {
 
     @Test(
         "Responds 404 to requests through a proxy, explains why to browsers and logs it once",
-        arguments: ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "Via", "x-real-ip"])
-    func proxy(field: String) async throws {
-        try await TestServer.run(logger: UnwrittenLog.logger()) { server in
+        arguments: ["Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "Via", "x-real-ip"],
+        [[:], ["console": ["enabled": true]]] as [JSONObject])
+    func proxy(field: String, options: JSONObject) async throws {
+        try await TestServer.run(options, logger: UnwrittenLog.logger()) { server in
             let answer = try await ConsoleBrowser(server).send("GET", "/console/", headers: [field: "127.0.0.1"])
             #expect(answer.status == 404 && answer.json == ["error": "Cannot GET /console/"])
             for path in ["/console/data", "/console/"] {

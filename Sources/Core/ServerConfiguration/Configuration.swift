@@ -251,7 +251,7 @@ public struct Configuration: Sendable {
         for definition in OptionTable.all { definition.setDefault(preset, &self) }
     }
 
-    static let thisMachine = ["127.0.0.1", "::1"]
+    package static let thisMachine = ["127.0.0.1", "::1"]
     static let everywhere = ["0.0.0.0/0", "::0"]
 
     /// Resolves relative paths, such as those of certificates, pages, mail templates, cloud code and SQL files.

@@ -1199,11 +1199,11 @@ def scenario_50_distinguishes_a_missing_acl_from_an_empty_one(console, rest):
     console.at(0, "ACL")
     console.settle()
     assert "Only the master key" in console.cell(0, "ACL"), console.cell(0, "ACL")
-    assert "Everybody: read, change" in console.cell(1, "ACL"), console.cell(1, "ACL")
+    assert "No ACL: the class decides" in console.cell(1, "ACL"), console.cell(1, "ACL")
     # The object's page displays the stored ACL.
     object_id = rest.find("Access", {"name": "open"})[0]["objectId"]
     console.open(f"data/Access/{object_id}")
-    console.wait_text("Everybody: read, change", ".object-side")
+    console.wait_text("No ACL: the class decides", ".object-side")
     console.click("[data-field=ACL]")
     console.click("dialog input[type=checkbox]")
     save_sheet(console)
@@ -1245,7 +1245,7 @@ def scenario_50_displayed_acls_match_the_access_of_apps(console, rest):
     ids = {name: rest.create("Accessible", name=name, **({} if acl is None else {"ACL": acl})) for name, acl in (("open", None), ("closed", {}))}
     console.open_class("Accessible", order="name")
     said = {name: console.cell(row, "ACL") for row, name in enumerate(sorted(ids))}
-    assert "Only the master key" in said["closed"] and "Everybody: read, change" in said["open"], said
+    assert "Only the master key" in said["closed"] and "No ACL: the class decides" in said["open"], said
     app = copy.copy(rest)
     app.headers = {field: value for field, value in rest.headers.items() if field != "X-Parse-Master-Key"}
     app.headers["X-Parse-REST-API-Key"] = rest.client_key

@@ -460,7 +460,7 @@ def scenario_api_page_shows_the_response_status(console, rest):
 def scenario_77_copied_curl_command_sends_the_same_request_without_keys(console, rest):
     rest.define("Coded", text={"type": "String"})
     key = rest.headers["X-Parse-Master-Key"]
-    environment = {**os.environ, "PARSE_REST_API_KEY": rest.client_key}
+    environment = {**os.environ, "PARSE_CLIENT_KEY": rest.client_key}
     open_page(console, "rest", ".request")
     choose(console, "[aria-label=Method]", "POST")
     write(console, "[aria-label='Path below the mount']", "classes/Coded")

@@ -186,6 +186,28 @@ def scenario_57_creates_a_class_with_fields_and_permissions_in_one_request(conso
     assert "objectId" in app("POST", "/classes/Run", {"title": "one"}, "first") and "error" in app("POST", "/classes/Run", {"title": "one"}, "second")
 
 
+def scenario_57_pointers_lead_to_users_and_an_owner_must(console, rest):
+    open_page(console, "schema", "main .primary")
+    console.click_text("New class", "main")
+    console.wait("document.querySelector('dialog input')")
+    console.type("Misowned")
+    console.value("document.querySelector('.new-field input').focus()")
+    console.type("owner")
+    console.press("Tab", "p")
+    console.wait("document.querySelectorAll('.new-field select')[1].value === '_User'")
+    console.press("Tab", "_", "R")
+    console.click("dialog [value=private]")
+    console.click_text("Create class", "dialog")
+    console.wait_text("owner must point to _User", "dialog")
+    assert console.value("""(() => {
+        const { top, bottom } = document.querySelector('dialog [role=alert]').getBoundingClientRect();
+        const foot = document.querySelector('dialog .dialog-foot').getBoundingClientRect();
+        return top >= 0 && bottom <= foot.top + 1;
+    })()"""), "the message can be seen"
+    console.press("Escape")
+    assert "error" in rest.call("GET", "/schemas/Misowned")
+
+
 def scenario_58_shows_what_a_deletion_removes_before_it_happens(console, rest):
     rest.define("Going", name={"type": "String"}, plays={"type": "Number"})
     rest.create_many("Going", [{"name": str(number), **({"plays": number} if number < 7 else {})} for number in range(12)])

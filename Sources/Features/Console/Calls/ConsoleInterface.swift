@@ -281,6 +281,7 @@ struct ConsoleInterface: Sendable {
                 "appId": .string(configuration.appId),
                 "appName": configuration.accountMail.appName.map { .string($0) } ?? .null,
                 "mount": .string(configuration.mount),
+                "clientKeyField": configuration.clientKeyField.map { .string($0) } ?? .null,
                 "publicServerURL": configuration.publicServerURL.map { .string($0) } ?? .null,
                 "now": .string(backend.clock.now.iso), "maxUploadSize": .number(Double(configuration.maxUploadSize)),
             ],

@@ -8,6 +8,8 @@ package struct ConsoleReach: Sendable {
     private let trustProxy: Configuration.TrustProxy
     private let allowsPlainHTTP: Bool
     private let speaksTLS: Bool
+    /// Whether rejected clients see which option would admit them: if none but this machine's are admitted.
+    package let isExplained: Bool
 
     /// - Throws: The first invalid address in `console.addresses`.
     package init(_ configuration: Configuration) throws(AddressList.InvalidEntry) {
@@ -16,6 +18,8 @@ package struct ConsoleReach: Sendable {
         trustProxy = configuration.trustProxy
         allowsPlainHTTP = configuration.console.allowsPlainHTTP
         speaksTLS = configuration.https != nil
+        isExplained =
+            reach == .thisMachine || reach == .addresses && configuration.console.addresses == Configuration.thisMachine
     }
 
     /// The network path of a request: the connected peer, the client's address, and what a proxy reported.
@@ -38,9 +42,6 @@ package struct ConsoleReach: Sendable {
             self.forwardedProtocol = forwardedProtocol
         }
     }
-
-    /// Whether rejected clients see which option would admit them.
-    package var isExplained: Bool { reach == .thisMachine }
 
     /// Returns whether the console may serve a request.
     package func admits(_ way: Way) -> Bool {

@@ -14,6 +14,16 @@ extension ConsoleRouteTable {
     ]
 }
 
+extension Configuration {
+    /// The header field with which requests prove that they come from an app, or nil if no client key is set.
+    var clientKeyField: String? {
+        [
+            ("X-Parse-REST-API-Key", restAPIKey), ("X-Parse-Client-Key", clientKey),
+            ("X-Parse-Javascript-Key", javascriptKey), ("X-Parse-Windows-Key", dotNetKey),
+        ].first { $0.1 != nil }?.0
+    }
+}
+
 private struct StartCalls: ConsoleCalls {
     let call: ConsoleCall
 
@@ -25,9 +35,7 @@ private struct StartCalls: ConsoleCalls {
         let connection = AppConnection(
             url: url, appId: configuration.appId, clientKey: showsKeys ? configuration.clientKey : nil,
             javaScriptKey: showsKeys ? configuration.javascriptKey : nil,
-            needsKey: [
-                configuration.clientKey, configuration.javascriptKey, configuration.dotNetKey, configuration.restAPIKey,
-            ].contains { $0 != nil })
+            needsKey: configuration.clientKeyField != nil)
         var answer: JSONObject = [
             "url": .string(url), "reach": .string(reach.rawValue), "host": .string(configuration.host),
             "appId": .string(configuration.appId), "needsKey": .bool(connection.needsKey),

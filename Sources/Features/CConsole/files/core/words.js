@@ -37,7 +37,7 @@ const words = new Map(Object.entries({
   "grid.nothingHint": "No object of {class} matches all conditions. Remove one to see more.", "grid.clearFilter": "Remove the filter", "filter.add": "Filter",
   "grid.label": "Objects of {class}", "grid.select": "Select row {n}", "grid.local": "local", "grid.utc": "UTC", "cell.gone": "the object is gone",
   "cell.items": "{n} {n|item|items}", "cell.keys": "{n} {n|key|keys}", "cell.points": "{n} {n|point|points}", "cell.characters": "{n} {n|character|characters}",
-  "cell.aclNone": "Everybody: read, change", "cell.aclMaster": "Only the master key", "cell.everybody": "everybody", "cell.reads": "{who}: read",
+  "cell.aclNone": "No ACL: the class decides", "cell.aclMaster": "Only the master key", "cell.everybody": "everybody", "cell.reads": "{who}: read",
   "cell.changes": "{who}: read, change", "cell.writes": "{who}: change", "cell.role": "role {name}", "cell.user": "user {id}", "cell.more": "+{n}",
   "cell.members": "members",
 }));

@@ -52,6 +52,7 @@ export async function openForm({ title, kind, button: words }, build) {
         go.disabled = false;
         put(problem, plain(refusal.message, 300));
         focus();
+        problem.scrollIntoView({ block: "nearest" });
       }
     }, words);
     element.addEventListener("keydown", (event) => {

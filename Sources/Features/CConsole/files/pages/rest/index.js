@@ -139,7 +139,7 @@ export function open(scope) {
     let text;
     try {
       const request = read();
-      text = curl({ ...request, address: url(server.publicServerURL ?? location.origin + server.mount, request.path, request.query), who: as.value, appId: server.appId });
+      text = curl({ ...request, address: url(server.publicServerURL ?? location.origin + server.mount, request.path, request.query), who: as.value, server });
     } catch (reason) {
       put(codes, h("h2", t("rest.code")), h("p.quiet", plain(reason.message, 200)));
       return;
@@ -188,9 +188,9 @@ function url(base, path, query) {
   return `${base}/${parts}` + (query.length ? "?" + query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join("&") : "");
 }
 
-/** Returns the curl command of `{ method, address, body, who, appId }`; `body` is JSON text or undefined. */
-function curl({ method, address, body, who, appId }) {
-  return [`curl -X ${method} ${shell(address)}`, `-H ${shell("X-Parse-Application-Id: " + appId)}`, '-H "X-Parse-REST-API-Key: $PARSE_REST_API_KEY"',
-    ...(who === "user" ? ['-H "X-Parse-Session-Token: $PARSE_SESSION_TOKEN"'] : []),
+/** Returns the curl command of `{ method, address, body, who, server }`; `body` is JSON text or undefined. */
+function curl({ method, address, body, who, server: { appId, clientKeyField } }) {
+  return [`curl -X ${method} ${shell(address)}`, `-H ${shell("X-Parse-Application-Id: " + appId)}`,
+    ...(clientKeyField ? [`-H "${clientKeyField}: $PARSE_CLIENT_KEY"`] : []), ...(who === "user" ? ['-H "X-Parse-Session-Token: $PARSE_SESSION_TOKEN"'] : []),
     ...(body === undefined ? [] : ["-H 'Content-Type: application/json'", `--data-raw ${shell(safeJSON(body))}`])].join(" \\\n  ");
 }

@@ -14,7 +14,7 @@ addWords({
   "name.empty": "Enter a name.", "name.wrong": "{name} is not a valid name.", "field.change": "Field {field}",
   "field.hint": "Letters, digits and _, beginning with a letter: playCount",
   "field.default": "Default value", "field.done": "Field {field} added to {class}",
-  "field.changed": "Field {field} changed", "field.fixed": "A field keeps its name and type. For another, add a field, copy the values and delete this one.",
+  "field.changed": "Field {field} changed", "field.fixed": "A field keeps its name and type. To change them, add another field.",
 });
 
 export const nameField = () => textField({ autofocus: true, maxlength: "60" });
@@ -29,11 +29,10 @@ export function nameIn(input) {
 const TYPES = ["String", "Number", "Boolean", "Date", "Pointer", "Relation", "Array", "Object", "File", "GeoPoint", "Polygon", "Bytes"];
 
 /** Creates the controls of a new field, or of the changeable parts of an existing one: `{ name, kind(), parts, read() }`. */
-export function fieldControls(field) {
+export function fieldControls(field, hint) {
   const name = nameField();
-  const choice = (words) => option(words, plain(words, 60));
-  const type = h("select", { onchange: () => draw() }, TYPES.map(choice));
-  const target = h("select", { onchange: () => draw() }, [...classes.peek().keys()].map(choice));
+  const type = h("select", { onchange: () => draw() }, TYPES.map((words) => option(words, words)));
+  const target = h("select", { onchange: () => draw() }, [...classes.peek().keys()].map((name) => option(name, plain(name, 60), name === "_User")));
   const targetRow = labelled(t("word.ofClass"), target);
   const required = h("input", { type: "checkbox", checked: Boolean(field?.required) });
   const defaultRow = h(".field-row");
@@ -48,7 +47,7 @@ export function fieldControls(field) {
   draw();
   return {
     name, kind,
-    parts: [field ? h("p.quiet", t("field.fixed")) : [labelled(t("word.name"), name), labelled(t("word.type"), type), targetRow],
+    parts: [field ? h("p.quiet", t("field.fixed")) : [labelled(t("word.name"), name), hint, labelled(t("word.type"), type), targetRow],
       field?.type !== "Relation" && h("label.line", required, t("word.required")), defaultRow],
     async read() {
       const { type: key, targetClass } = kind();
@@ -61,9 +60,9 @@ export function fieldControls(field) {
 
 /** Asks for a new field, or for changes of an existing one. Returns its name once it is stored. */
 export function editField(className, field) {
-  const controls = fieldControls(field);
+  const controls = fieldControls(field, h("p.quiet", t("field.hint")));
   return openForm({ title: field ? t("field.change", { field: field.name }) : t("grid.newField"), button: t(field ? "save" : "word.addField") }, () => ({
-    body: [controls.parts, !field && h("p.quiet", t("field.hint"))],
+    body: controls.parts,
     async save() {
       const [name, definition] = await controls.read();
       await change(className, { fields: setOwn({}, name, definition) });

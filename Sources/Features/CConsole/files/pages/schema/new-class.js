@@ -12,7 +12,7 @@ import { fieldControls, nameField, nameIn } from "./forms.js";
 
 addWords({
   "class.hint": "Letters, digits and _, beginning with a letter: Track", "class.create": "Create class", "class.done": "Class {class} created",
-  "class.removeField": "Remove this field", "class.twice": "The field {field} is listed twice.",
+  "class.removeField": "Remove this field", "class.owner": "{field} must point to _User.", "class.twice": "The field {field} is listed twice.",
   "class.may.owned": "Everyone reads, the owner changes", "class.may.private": "Private to its owner", "class.may.readOnly": "Read-only",
   "class.may.role": "Managed by a role", "class.may.open": "Open to everyone", "class.role": "Name of the role", "class.roleMissing": "Enter the name of the role.",
   "class.noRole": "There is no role {name} yet. Create it on the page Users.",
@@ -42,7 +42,7 @@ export async function makeSample() {
 }
 
 /** Asks for a new class. Returns its name once it exists; `first` is the preselected template. */
-export function makeClass(first = "owned") {
+export function makeClass(first = "owned", title = t("classes.new")) {
   const input = nameField();
   const fields = new Set();
   const list = h(".form");
@@ -84,7 +84,7 @@ export function makeClass(first = "owned") {
   const body = h(".form", { oninput: draw, onchange: draw }, labelled(t("word.name"), input), h("p.quiet", t("class.hint")),
     h("h3.label", t("word.fields")), list, h(".line", button(".button", () => add().focus(), icon("plus"), t("word.addField"))),
     h("h3.label", t("rail.access")), h(".form", kinds.map((one) => h("label.line", one, t("class.may." + one.value)))), roleRow, h("label.line", extend, t("class.extend")), meaning, h("p.quiet", t("class.acl")));
-  return openForm({ title: t("classes.new"), kind: "sheet", button: t("class.create") }, () => ({
+  return openForm({ title, kind: "sheet", button: t("class.create") }, () => ({
     body,
     async save() {
       const name = nameIn(input);
@@ -94,6 +94,7 @@ export function makeClass(first = "owned") {
         if (Object.hasOwn(definitions, field)) throw new Error(t("class.twice", { field }));
         setOwn(definitions, field, isOwned() && field === owner() ? { ...definition, required: true } : definition);
       }
+      if (isOwned() && definitions[owner()] && definitions[owner()].targetClass !== "_User") throw new Error(t("class.owner", { field: owner() }));
       if (isOwned() && !Object.hasOwn(definitions, owner())) setOwn(definitions, owner(), { type: "Pointer", targetClass: "_User", required: true });
       if (chosen() === "role" && !role.value.trim()) throw new Error(t("class.roleMissing"));
       replaceClass((await parse.post("schemas/" + name, { className: name, fields: definitions, classLevelPermissions: permissions() })).body);

@@ -71,7 +71,7 @@ function snippets(all) {
 
 function steps() {
   const make = async (isImport) => {
-    const name = await (await import("../schema/new-class.js")).makeClass(isImport ? "readOnly" : undefined);
+    const name = await (await import("../schema/new-class.js")).makeClass(...(isImport ? ["readOnly", t("start.import")] : []));
     if (!name) return;
     if (isImport) await (await import("../data/import.js")).openImport(name);
     go(address("data", [name]));
