@@ -72,7 +72,8 @@ public enum FieldOperation: Sendable, Hashable {
         var pointers: [Pointer] = []
         let objects = try objects(value)
         try HardLimits.check(
-            objects.count, atMost: HardLimits.relatedObjects, "objects in a relation operation", code: ParseError.invalidJSON)
+            objects.count, atMost: HardLimits.relatedObjects, "objects in a relation operation",
+            code: ParseError.invalidJSON)
         for element in objects {
             guard let pointer = Pointer(json: element) else {
                 throw ParseError(ParseError.incorrectType, "This is not a valid Pointer")

@@ -219,7 +219,9 @@ package struct ServedApp: Sendable {
         }
         for other in listens.dropFirst() where made["listen"] != nil {
             let port = Int(other["port"]?.numberValue ?? 0)
-            add("listen(\(port))", .left, "Roost serves only one of the app's HTTP servers", at: other["at"]?.stringValue)
+            add(
+                "listen(\(port))", .left, "Roost serves only one of the app's HTTP servers",
+                at: other["at"]?.stringValue)
         }
         if let path = made["mountPath"]?.stringValue {
             options["mountPath"] = .string(path)
