@@ -34,6 +34,57 @@ import Testing
         }
     }
 
+    @Test("Ended sessions don't go to the trash, and those of earlier versions can't be restored")
+    func sessions() async throws {
+        try await ConsoleRoutes.run { routes in
+            _ = try await routes.create("/users", ["username": "kim", "password": "secret"])
+            func login() async throws -> String {
+                let session = try await routes.send(.post, "/login", ["username": "kim", "password": "secret"])
+                return try #require(session["sessionToken"]?.stringValue)
+            }
+            func sessionId(_ token: String) async throws -> String {
+                let session = try await routes.send(.get, "/sessions/me", power: .client, token: token)
+                return try #require(session["objectId"]?.stringValue, "\(session)")
+            }
+            func isEnded(_ token: String) async throws -> Bool {
+                try await routes.send(.get, "/users/me", power: .client, token: token).code == 209
+            }
+            let first = try await login()
+            let firstId = try await sessionId(first)
+            try await routes.client.execute(
+                script: """
+                    INSERT INTO "_roost_trash" ("_class", "_object", "_operator", "_row", "_bytes")
+                    SELECT '_Session', "objectId", 'Kim', to_jsonb(_session), 1 FROM "_Session" AS _session
+                    WHERE "objectId" = '\(firstId)'
+                    """)
+            #expect(try await routes.send(.delete, "/sessions/\(firstId)", [:], Self.kim).trashId == nil)
+            #expect(try await isEnded(first))
+            for isTransaction in [nil, false, true] {
+                let token = try await login()
+                let id = try await sessionId(token)
+                let path = "/classes/_Session/\(id)"
+                if let isTransaction {
+                    let call: JSONValue = ["method": "DELETE", "path": .string("/parse" + path)]
+                    let batch: JSONObject = ["requests": [call], "transaction": .bool(isTransaction)]
+                    #expect(try await routes.send(.post, "/batch", batch, Self.kim).json == [["success": [:]]])
+                } else {
+                    let deleted = try await routes.send(.delete, path, [:], Self.kim)
+                    #expect(deleted.status == 200 && deleted.trashId == nil)
+                }
+                #expect(try await isEnded(token))
+            }
+            let entries = try await routes.texts("SELECT _id::text FROM _roost_trash")
+            #expect(entries.count == 1)
+            #expect(try await routes.backend.trash.list(className: "_Session", routes.context).isEmpty)
+            await #expect(throws: ParseError.self) {
+                _ = try await routes.backend.trash.restore(entries[0], routes.context)
+            }
+            #expect(try await isEnded(first))
+            try await routes.backend.store.trash.sweep(days: 30, maxBytes: 1 << 30)
+            #expect(try await routes.texts("SELECT _id::text FROM _roost_trash").isEmpty)
+        }
+    }
+
     @Test("Doesn't restore a user whose name has since been taken in any letter case")
     func takenNames() async throws {
         try await ConsoleRoutes.run { routes in

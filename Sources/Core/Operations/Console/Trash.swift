@@ -3,7 +3,8 @@ import ParseModel
 import ParseStorage
 import Rules
 
-/// Objects that operators deleted, retained for up to 30 days and 1 GB in total.
+/// Objects that operators deleted, retained for up to 30 days and 1 GB in total. Sessions are never retained, because
+/// restoring one would make a revoked token valid again.
 ///
 /// ``Deleting/delete(_:_:_:ifUpdatedAt:keptFor:)`` fills it if called with an operator's name.
 public struct Trash: Sendable {
@@ -94,8 +95,6 @@ public struct Trash: Sendable {
         switch Name(className) {
         case "_User": await backend.caches.invalidate(user: objectId)
         case "_Role": await backend.caches.invalidateRoles()
-        case "_Session":
-            if let owner = try await backend.sessions.owner(objectId) { await backend.caches.invalidate(user: owner) }
         default: break
         }
         return (try await backend.finding.object(className, objectId, context), dropped)

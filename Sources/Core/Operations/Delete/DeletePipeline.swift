@@ -37,7 +37,7 @@ public struct DeletePipeline {
     /// - Parameters:
     ///   - operatorName: The operator whose trash keeps the object, or nil to delete it permanently.
     ///   - condition: An additional condition that the object must meet.
-    /// - Returns: The object's id in the trash, or nil without an operator.
+    /// - Returns: The object's id in the trash, or nil without an operator and for sessions.
     /// - Throws: 101 if the object doesn't exist or the caller may not delete it; errors of permissions and triggers.
     func run(
         _ className: String, _ objectId: String, _ context: RequestContext, keptFor operatorName: String? = nil,
@@ -103,7 +103,7 @@ public struct DeletePipeline {
     private func remove(_ planned: Planned) async throws -> (trashId: String?, ObjectStore.ChangedObject?) {
         let (store, wants) = (backend.store, backend.services.changes.wants(planned.className))
         let notFound = planned.rules?.notFound ?? ParseError.notFound
-        if let operatorName = planned.operatorName {
+        if let operatorName = planned.operatorName, TrashRows.retains(planned.className) {
             let kept = try await backend.timed(.delete, planned.className, planned.context) {
                 try await store.trash.move(
                     planned.className, planned.objectId, access: planned.access, for: operatorName, wants: wants)
@@ -141,7 +141,7 @@ public struct Deleting: Sendable {
     /// - Parameters:
     ///   - date: The object's expected `updatedAt`, or nil to skip the check.
     ///   - operatorName: The operator whose trash keeps the object, or nil to delete it permanently.
-    /// - Returns: The object's id in the trash, or nil without an operator.
+    /// - Returns: The object's id in the trash, or nil without an operator and for sessions.
     /// - Throws: 101 if the object doesn't exist or the caller may not delete it, ``ObjectChanged`` if its `updatedAt`
     ///   differs, and the errors of class-level permissions and triggers.
     @discardableResult

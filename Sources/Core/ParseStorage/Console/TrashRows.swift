@@ -16,6 +16,9 @@ public struct TrashRows: Sendable {
         public let deletedAt: ParseDate
     }
 
+    /// Returns whether deleted objects of a class can be restored. Ended sessions can't.
+    package static func retains(_ className: String) -> Bool { !className.hasSameBytes(as: "_Session") }
+
     /// Moves an object to the trash in one statement.
     ///
     /// - Parameters:
@@ -93,7 +96,8 @@ public struct TrashRows: Sendable {
         do {
             let rows = try await store.query(
                 "SELECT \"_id\"::text, \"_class\", \"_object\", \"_operator\", \"_deleted\" FROM \"_roost_trash\" WHERE "
-                    + condition, parameters)
+                    // Earlier versions retained sessions.
+                    + "\"_class\" <> '_Session' AND \(condition)", parameters)
             return (0..<rows.rowCount).map { row in
                 Entry(
                     id: rows.string(row, 0) ?? "", className: rows.string(row, 1) ?? "",
@@ -229,12 +233,15 @@ public struct TrashRows: Sendable {
         }
     }
 
-    /// Deletes entries older than `days` days, then the oldest ones until the trash is within `maxBytes`.
+    /// Deletes sessions and entries older than `days` days, then the oldest ones until the trash is within `maxBytes`.
     public func sweep(days: Int, maxBytes: Int64) async throws {
         guard try await store.client.hasTable("_roost_trash") else { return }
         _ = try await store.client.query(
             Statement(
-                "DELETE FROM \"_roost_trash\" WHERE \"_deleted\" < now() - make_interval(days => $1::bigint::int)",
+                """
+                DELETE FROM "_roost_trash"
+                WHERE "_deleted" < now() - make_interval(days => $1::bigint::int) OR "_class" = '_Session'
+                """,
                 [.int(Int64(days))]))
         _ = try await store.client.query(
             Statement(

@@ -134,14 +134,14 @@ export async function deleteRows(page, rows) {
   page.grid?.focus({ preventScroll: true });
   if (deleted.ids.length === 0) return false;
   forget(className);
-  record(t("delete.done", { n: deleted.ids.length, class: className }), async () => {
+  record(t("delete.done", { n: deleted.ids.length, class: className }), className !== "_Session" && (async () => {
     try {
       return t("delete.restored", { n: await restore(className, deleted) });
     } finally {
       forget(className);
       for (const view of viewsOf(className)) view.reload();
     }
-  });
+  }));
   return true;
 }
 
@@ -149,7 +149,7 @@ export async function deleteRows(page, rows) {
 export function askToDelete(className, n, names) {
   return confirm({
     title: t("delete.title", { n, class: className }), button: t("delete"), isDanger: true,
-    text: h("div", names.length > 0 && h("ul.names", names.map((name) => h("li", h("bdi", plain(name, 60)))), n > names.length && h("li.quiet", t("word.andMore", { n: n - names.length }))), h("p.quiet", t("delete.text"))),
+    text: h("div", names.length > 0 && h("ul.names", names.map((name) => h("li", h("bdi", plain(name, 60)))), n > names.length && h("li.quiet", t("word.andMore", { n: n - names.length }))), h("p.quiet", t(className === "_Session" ? "delete.sessions" : "delete.text"))),
     typed: n > TYPED ? n : undefined, typedLabel: t("delete.type", { n }),
   });
 }

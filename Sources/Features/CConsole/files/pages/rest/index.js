@@ -20,7 +20,7 @@ addWords({
   "rest.sdk": "Code for the SDKs", "rest.keys": "Set keys as environment variables. Apps never send the master key.",
   "rest.bad": "The body is not JSON: {problem}", "rest.badQuery": "Write parameters like name=value: {line}",
   "rest.badPath": "Write paths like classes/Track, without dots between slashes and without ?.", "rest.sure": "{method} {path}",
-  "rest.sureText": "This deletes. Objects go to the trash; classes, files, hooks and schedules do not.",
+  "rest.sureText": "This deletes. Objects go to the trash; sessions, classes, files, hooks and schedules do not.",
 });
 
 /** The most common request paths. */
