@@ -161,7 +161,6 @@ addWords({
   "pointer.find": "Name or id of {class}", "pointer.none": "No {class} has that name.", "pointer.clear": "Not set",
   "delete.title": "Delete {n} {n|object|objects} of {class}?",
   "delete.text": "The trash keeps deleted objects for 30 days.", "delete.sessions": "Ended sessions can't be restored.",
-
   "delete.done": "{n} {n|object|objects} of {class} deleted",
   "delete.without": "Without {fields}, which {class} no longer has, or has with another type",
   "delete.restored": "{n} {n|object|objects} restored", "delete.type": "Type {n} to continue",

@@ -16,8 +16,8 @@ addWords({
   "settings.change": "How to change {name}", "settings.lines": "Put these lines into the configuration file, such as roost.json, and restart the server:", "settings.more": "docs/configuration.md describes the option.",
   "settings.flagLine": "A flag does the same for one start:", "settings.isFlag": "It is set by {from} now, which overrides the file. Change it there.",
   "settings.now": "Changes apply at once, on all servers.", "settings.saved": "{name} changed", "settings.back": "Back to the configuration file",
-  "settings.limits": "Limits (JSON)", "settings.preview": "Preview",
-  "settings.language": "Language", "settings.others": "All other languages", "settings.subject": "Subject", "settings.html": "HTML (optional)",
+  "settings.limits": "Limits (JSON)", "settings.insert": "Insert an example", "settings.noLimits": "Enter a list of limits, or [] for no limits.",
+  "settings.language": "Language", "settings.others": "All other languages", "settings.subject": "Subject", "settings.html": "HTML (optional)", "settings.preview": "Preview",
 });
 
 /** Opens the page until `scope` ends. */
@@ -26,7 +26,7 @@ export function open(scope) {
   const find = textField({ placeholder: t("settings.find"), "aria-label": t("settings.find") });
   const isChanged = h("input", { type: "checkbox" });
   let settings = [];
-  const draw = () => put(body, list(settings, find.value.trim().toLowerCase(), isChanged.checked, read));
+  const draw = () => put(body, list(settings, joined(find.value), isChanged.checked, read));
   find.addEventListener("input", debounce(100, draw));
   isChanged.addEventListener("change", draw);
   const copy = button(".button", async () => {
@@ -54,7 +54,7 @@ export function open(scope) {
 
 function list(settings, wanted, isChanged, again) {
   const chosen = settings.filter(({ name, meaning, source }) => (!isChanged || !["default", "preset"].includes(source))
-    && `${name} ${meaning}`.toLowerCase().includes(wanted));
+    && joined(name + meaning).includes(wanted));
   if (chosen.length === 0) return h("p.quiet", t("settings.none"));
   const groups = Map.groupBy(chosen, ({ group }) => group);
   return [...groups].map(([group, options]) => h(".panel", h("h2", plain(group, 60)), h("table.list",
@@ -96,6 +96,7 @@ function explain({ name, isSecret, source, from, value, usual }) {
     typeof example !== "object" && [h("p", t("settings.flagLine")), h("pre.mono.code", plain(`--${name} ${example}`, 300))], h("p.quiet", linked(t("settings.more")))] }));
 }
 
+const joined = (text) => text.toLowerCase().replace(/\s/g, "");
 const titleOf = (name) => `${t("word.change")} ${name}`;
 
 /** Opens the form of a setting. `again` reads the settings again. */
@@ -117,9 +118,14 @@ async function openChange(setting, again) {
   again();
 }
 
-function limits({ value, example }) {
+function limits({ value, example, meaning }) {
   const text = h("textarea", { rows: 14, autofocus: true, spellcheck: "false", value: value && JSON.stringify(value, null, 2), placeholder: JSON.stringify(example, null, 2) });
-  return { body: [labelled(t("settings.limits"), text), h("p.quiet", linked(t("settings.more")))], read: () => JSON.parse(text.value || "[]") };
+  const read = () => {
+    if (!text.value.trim()) throw new Error(t("settings.noLimits"));
+    return JSON.parse(text.value);
+  };
+  return { body: [labelled(t("settings.limits"), text), h("p.quiet", plain(meaning, 300)), h("p.quiet", linked(t("settings.more")))], read,
+    extra: !text.value && button(".button", () => { text.value = text.placeholder; }, t("settings.insert")) };
 }
 
 function mail({ value, languages }, path) {
