@@ -42,6 +42,31 @@ struct SettingTests {
         #expect(unset["port"]?.source == .default)
     }
 
+    @Test("The displayed lines of every option load, unset or set, alone or with the options that they require")
+    func lines() throws {
+        let unset = try Self.settings()
+        for (name, setting) in unset where setting.isBuilt {
+            let lines = try Self.settings(setting.lines)[name]
+            #expect(setting.lines[Name(name)] != nil && lines?.source == .file, "\(name)")
+        }
+        #expect(unset["emailAdapter"]?.lines.keys.map(\.text) == ["appName", "publicServerURL", "emailAdapter"])
+        #expect(unset["filesAdapter"]?.lines["filesAdapter"]?["module"] == "@parse/s3-files-adapter")
+        #expect(unset["audit"]?.lines["audit"]?["events"]?.arrayValue?.isEmpty == false)
+        #expect(unset["statementTimeout"]?.lines == ["statementTimeout": 30000])
+        #expect(unset["masterKeyIps"]?.lines == ["masterKeyIps": ["127.0.0.1", "::1"]])
+        let file: JSONObject = [
+            "port": 4000, "encryptionKey": "s3cr3t", "databaseURI": "postgres://me:s3cr3t@host/db",
+            "metrics": ["port": 9464, "key": "s3cr3t"],
+        ]
+        for (name, setting) in try Self.settings(file) where setting.isBuilt {
+            let lines = setting.lines
+            #expect(try Self.settings(lines)[name]?.source == .file, "\(name)")
+            let text = String(decoding: JSONValue.object(lines).serialized(), as: UTF8.self)
+            #expect(!text.contains("s3cr3t") && !text.contains(Setting.mask), "\(name)")
+            if name == "port" { #expect(lines == ["port": 4000]) }
+        }
+    }
+
     @Test("Option examples are valid, and the values of mail adapters are secret")
     func examples() throws {
         let unset = try Self.settings()

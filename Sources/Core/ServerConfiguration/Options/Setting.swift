@@ -15,6 +15,8 @@ public struct Setting: Sendable {
     public let defaultWords: String?
     /// An example value to edit, or nil for most options.
     public let example: JSONValue?
+    /// Lines for the configuration file that set the option. A value that contains secrets is replaced by an example.
+    public let lines: JSONObject
     /// Whether the option is set but its value is secret.
     public let isSecret: Bool
     public let source: Source
@@ -34,13 +36,14 @@ public struct Setting: Sendable {
                 let defaults = option.defaults
                 let words = defaults[preset - 4]
                 let given = given[option.name]
+                let example = OptionDefinition.examples[option.name].flatMap { try? JSONValue(parsing: Array($0.utf8)) }
                 let isDisplayed = Setting.displayed.contains(option.name) || [.boolean, .number].contains(option.kind)
+                let value =
+                    isDisplayed ? given.map { named.contains(option.name) ? $0.value : withoutSecrets($0.value) } : nil
                 return Setting(
-                    name: option.name, group: section.title,
-                    value: isDisplayed
-                        ? given.map { named.contains(option.name) ? $0.value : withoutSecrets($0.value) } : nil,
-                    defaultWords: words,
-                    example: OptionDefinition.examples[option.name].flatMap { try? JSONValue(parsing: Array($0.utf8)) },
+                    name: option.name, group: section.title, value: value, defaultWords: words, example: example,
+                    lines: lines(
+                        of: option, value == given?.value ? value : nil, example: example, defaultWords: words),
                     isSecret: given != nil && !isDisplayed,
                     source: given?.source ?? (words == defaults.last ?? nil ? .default : .preset),
                     from: given?.from ?? [], meaning: option.summary, isBuilt: option.support == .built)

@@ -44,6 +44,7 @@ private struct SettingCalls: ConsoleCalls {
         object["value"] = setting.value
         object["default"] = setting.defaultWords.map { .string($0) }
         object["example"] = setting.example
+        object["lines"] = .object(setting.lines)
         if setting.isSecret { object["isSecret"] = true }
         if !setting.from.isEmpty { object["from"] = .array(setting.from.map { .string($0) }) }
         return object
@@ -68,7 +69,7 @@ private struct SettingCalls: ConsoleCalls {
                 option == .verificationEmail
                 ? "Mail that confirms an address" : "Mail that resets a password"
             if interface.configuration.mailTemplate(option) == nil { object["source"] = "default" }
-            (object["isSecret"], object["example"]) = (nil, nil)
+            (object["isSecret"], object["example"], object["lines"]) = (nil, nil, nil)
             object["file"] = (try? options.check(option, nil))?["value"]
             if let draft = try? options.check(option, stored?.value) { object.merge(draft) { $1 } }
         }

@@ -13,7 +13,7 @@ addWords({
   "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option has that name.",
   "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.stored": "changed here by {from}", "settings.preset": "defaults of this preset",
   "settings.default": "default", "settings.else": "otherwise {value}", "settings.noEffect": "has no effect", "settings.push": "Check push keys", "settings.works": "works",
-  "settings.change": "How to change {name}", "settings.lines": "Put these lines into the configuration file, such as roost.json, and restart the server:", "settings.more": "docs/configuration.md describes the option.",
+  "settings.change": "How to change {name}", "settings.lines": "Put these lines into the configuration file, such as roost.json, with your values, and restart the server:", "settings.more": "docs/configuration.md describes the option.",
   "settings.flagLine": "A flag does the same for one start:", "settings.isFlag": "It is set by {from} now, which overrides the file. Change it there.",
   "settings.now": "Changes apply at once, on all servers.", "settings.saved": "{name} changed", "settings.back": "Back to the configuration file",
   "settings.limits": "Limits (JSON)", "settings.insert": "Insert an example", "settings.noLimits": "Enter a list of limits, or [] for no limits.",
@@ -63,9 +63,9 @@ function list(settings, wanted, isChanged, again) {
 }
 
 function row(setting, again) {
-  const { name, value, isSecret, source, from, meaning, default: usual, example, isBuilt, isChangeable } = setting;
+  const { name, value, isSecret, source, from, meaning, default: usual, isBuilt, isChangeable } = setting;
   const isSet = !["default", "preset"].includes(source);
-  return h("tr", h("th.option", { scope: "row" }, isBuilt && !isChangeable ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain({ name, isSecret, source, from, value: value ?? example, usual }) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", linked(plain(meaning, 300)))),
+  return h("tr", h("th.option", { scope: "row" }, isBuilt && !isChangeable ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain(setting) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", linked(plain(meaning, 300)))),
     h("td", setting.languages ? h("span.quiet", shown(setting.subject, 200)) : isSecret ? h("span.apart", t("settings.secret")) : value === undefined ? usual === undefined ? drawnApart("\u2013") : h("span.quiet", shown(usual, 200)) : h("code", shown(typeof value === "string" ? value : JSON.stringify(value), 600)),
       !isBuilt && isSet && h(".quiet", t("settings.noEffect")), isChangeable && h("div", h("button.link", { "aria-label": titleOf(name), onclick: () => openChange(setting, again) }, t("word.change")))),
     h("td", isSet ? h("b", t("settings." + source, { from: (from ?? []).map((text) => plain(text, 80)).join(", ") })) : h("span.quiet", t("settings." + source)),
@@ -86,16 +86,16 @@ async function checkPush() {
 }
 
 /** Shows how to change an option. */
-function explain({ name, isSecret, source, from, value, usual }) {
-  const number = Number(usual);
-  const example = value ?? (isSecret ? "\u2026" : ["true", "false"].includes(usual) ? usual === "true" : usual && Number.isFinite(number) ? number : usual ?? "\u2026");
-  const lines = JSON.stringify({ [name]: example }, null, 2);
+function explain({ name, source, from, lines: given }) {
+  const lines = JSON.stringify(given, null, 2);
+  const [value, ...others] = Object.values(given);
   openDialog({ title: t("settings.change", { name }) }, () => ({ body: [
     ["flag", "environment"].includes(source) && h("p.warn", t("settings.isFlag", { from: (from ?? []).join(", ") })),
     h("p", t("settings.lines")), h("pre.mono.code", lines), h(".line", copyButton(lines)),
-    typeof example !== "object" && [h("p", t("settings.flagLine")), h("pre.mono.code", plain(`--${name} ${example}`, 300))], h("p.quiet", linked(t("settings.more")))] }));
+    typeof value !== "object" && !others.length && [h("p", t("settings.flagLine")), h("pre.mono.code", plain(`--${name} ${shell(value)}`, 300))], h("p.quiet", linked(t("settings.more")))] }));
 }
 
+const shell = (value) => (/^[\w.:/-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`);
 const joined = (text) => text.toLowerCase().replace(/\s/g, "");
 const titleOf = (name) => `${t("word.change")} ${name}`;
 
