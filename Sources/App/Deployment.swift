@@ -22,6 +22,8 @@ package struct Deployment: Sendable {
     package let dataFolder: String
     /// The path of the configuration file, or nil without a file.
     package let configurationFile: String?
+    /// Whether the options come from the app's own index.js, which other commands don't run.
+    let isApp: Bool
     /// The folder of the configuration file, or nil without a file.
     package let configurationFolder: String?
 
@@ -54,6 +56,7 @@ package struct Deployment: Sendable {
         self.configuration = configuration
         self.warnings = warnings
         configurationFile = file?.path
+        isApp = app != nil
         configurationFolder = file?.folder
         let data = configuration.dataDir ?? folder + "/.roost"
         dataFolder = URL(fileURLWithPath: data).standardizedFileURL.path

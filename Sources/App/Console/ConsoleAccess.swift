@@ -1,4 +1,6 @@
 internal import Console
+import Encoding
+import JSON
 import Logging
 import Operations
 import ParseStorage
@@ -27,9 +29,47 @@ package struct ConsoleAccess {
     }
 
     /// Returns the banner's lines for an address of the console.
-    package static func bannerLines(_ address: String) -> [(name: String, value: String)] {
-        let hint = (name: "", value: "`roost console open` prints a sign-in link")
+    ///
+    /// - Parameter command: The command that prints a sign-in link.
+    package static func bannerLines(_ address: String, command: String) -> [(name: String, value: String)] {
+        let hint = (name: "", value: "for a sign-in link, run: \(command)")
         return [(name: "console", value: address)] + (address.contains("#ticket=") ? [] : [hint])
+    }
+
+    /// Returns the command that prints a sign-in link for this server, run from any folder. It contains the file and the
+    /// flags that locate the database and the console, with credentials masked.
+    ///
+    /// - Parameter program: The program as called. Ignored if it is not `roost`.
+    package func openCommand(program: String = CommandLine.arguments.first ?? "") -> String {
+        let configuration = deployment.configuration
+        let settings = Dictionary(uniqueKeysWithValues: configuration.settings.map { ($0.name, $0) })
+        var words = [program.hasSuffix("/roost") ? program : "roost", "console", "open"]
+        if let file = deployment.configurationFile, let folder = deployment.configurationFolder, !deployment.isApp {
+            words.append("\(folder)/\(FilePaths.name(of: file))")
+        }
+        func isMissing(_ name: String) -> Bool {
+            switch settings[name]?.source {
+            case .flag: true
+            case .file: deployment.isApp
+            default: false
+            }
+        }
+        if let uri = configuration.databaseURI {
+            if isMissing("databaseURI") { words += ["--databaseURI", Setting.withoutCredentials(uri)] }
+        } else if words.count == 3 || ![.file, .default].contains(settings["dataDir"]?.source) {
+            words += ["--dataDir", deployment.dataFolder]
+        }
+        for name in ["databaseSchema", "databaseOptions", "port", "https", "console"] where isMissing(name) {
+            guard let value = settings[name]?.value else { continue }
+            words += ["--\(name)", value.stringValue ?? String(decoding: value.serialized(), as: UTF8.self)]
+        }
+        return words.map(Self.quoted).joined(separator: " ")
+    }
+
+    /// Returns a word of a shell command, in quotes if necessary.
+    private static func quoted(_ word: String) -> String {
+        let isPlain = word.allSatisfy { $0.isLetter || $0.isNumber || "-_./:@%+=,".contains($0) }
+        return isPlain ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
     }
 
     /// Adds an operator.

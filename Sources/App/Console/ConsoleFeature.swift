@@ -10,6 +10,7 @@ import Telemetry
 struct ConsoleFeature: Feature {
     let site: ConsoleSite
     private let figures: FigureHistory
+    private let deployment: Deployment?
 
     /// Creates the console, or returns nil if it is off or the server is read-only.
     init?(
@@ -24,6 +25,7 @@ struct ConsoleFeature: Feature {
             backups = BackupMaker(folder: folder, make: writer)
         }
         guard configuration.console.reach != .closed, !configuration.readOnly else { return nil }
+        self.deployment = deployment
         figures = FigureHistory(routes.backend.meters, countsRequests: countsRequests)
         site = try ConsoleSite(
             routes.backend, ConsoleDispatcher(routes, files: files), figures: figures,
@@ -43,7 +45,8 @@ struct ConsoleFeature: Feature {
     func listening(on port: Int) { site.serve(at: port) }
 
     func bannerLines(showsSecrets: Bool) -> [(name: String, value: String)] {
-        ConsoleAccess.bannerLines(site.address(hasTicket: showsSecrets))
+        let command = deployment.map { ConsoleAccess($0).openCommand() } ?? "roost console open"
+        return ConsoleAccess.bannerLines(site.address(hasTicket: showsSecrets), command: command)
     }
 
     func run() async { await figures.run() }

@@ -1,4 +1,5 @@
 import App
+import Foundation
 import ServerConfiguration
 import Testing
 
@@ -80,12 +81,41 @@ struct BannerTests {
             configuration: try Self.configuration(#"{"appId": "a", "masterKey": "m"}"#), port: 1337,
             dataFolder: "/data", filesFolder: "/files", showsKeys: false)
         #expect(!banner.text.contains("console"))
-        banner.featureLines = ConsoleAccess.bannerLines("http://localhost:1337/console/")
+        let command = "roost console open /app/roost.json"
+        banner.featureLines = ConsoleAccess.bannerLines("http://localhost:1337/console/", command: command)
         #expect(banner.text.contains("http://localhost:1337/console/\n"))
-        #expect(banner.text.contains("roost console open"))
-        banner.featureLines = ConsoleAccess.bannerLines("http://localhost:1337/console/#ticket=1")
+        #expect(banner.text.contains("for a sign-in link, run: \(command)\n"))
+        banner.featureLines = ConsoleAccess.bannerLines("http://localhost:1337/console/#ticket=1", command: command)
         #expect(banner.text.contains("http://localhost:1337/console/#ticket=1\n"))
         #expect(!banner.text.contains("roost console open"))
+    }
+
+    @Test("The command for a ticket has the server's file and flags from any folder, without credentials")
+    func openCommand() throws {
+        let folder = FileManager.default.temporaryDirectory.standardizedFileURL.path + "/roost's \(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let file = "\(folder)/roost.json"
+        let keys = #""appId": "a", "masterKey": "m""#
+        func command(_ options: String, _ flags: [String] = [], _ environment: [String: String] = [:]) throws -> String
+        {
+            try Data("{\(keys)\(options)}".utf8).write(to: URL(fileURLWithPath: file))
+            let deployment = try Deployment(arguments: [file] + flags, environment: environment)
+            return ConsoleAccess(deployment).openCommand(program: "/opt/roost")
+        }
+        let start = "/opt/roost console open '\(file.replacing("'", with: #"'\''"#))'"
+        #expect(try command("") == start)
+        #expect(try command(#", "dataDir": "/data", "port": 4000"#) == start)
+        #expect(try command("", ["--dataDir", "/data", "--masterKey", "s3cr3t"]) == start + " --dataDir /data")
+        #expect(try command("", [], ["ROOST_DATA_DIR": "/data"]) == start + " --dataDir /data")
+        let flags = [
+            "--port", "4000", "--console", #"{"enabled": true}"#, "--databaseURI", "postgres://me:s3cr3t@db/x",
+        ]
+        #expect(
+            try command("", flags) == start
+                + #" --databaseURI 'postgres://•••@db/x' --port 4000 --console '{"enabled":true}'"#)
+        let external = #", "databaseURI": "postgres://me:s3cr3t@db/x""#
+        #expect(try command(external, ["--dataDir", "/data"]) == start)
     }
 
     @Test("Prints the data folder, or the files folder if the database is external")
