@@ -176,6 +176,28 @@ struct ConsoleCallTests {
         }
     }
 
+    @Test("Finds changes of a class's schema by its name, like changes of its objects")
+    func auditOfSchemas() async throws {
+        try await TestServer.run { server in
+            let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let schema: JSONValue = ["className": "Fresh", "fields": ["title": ["type": "String"]]]
+            for (method, path, body) in [
+                ("POST", "/schemas", schema), ("PUT", "/schemas/Fresh", ["fields": ["plays": ["type": "Number"]]]),
+                ("POST", "/classes/Fresh", ["title": "a"]), ("DELETE", "/purge/Fresh", nil),
+                ("DELETE", "/schemas/Fresh", nil),
+            ] as [(String, String, JSONValue?)] {
+                let answer = try await browser.parse(method, path, body)
+                #expect(answer.status < 300, "\(method) \(path): \(answer.text)")
+            }
+            let rows = try await browser.send("GET", "/console/api/audit?className=Fresh")["rows"]?.arrayValue ?? []
+            #expect(
+                rows.map { $0["path"] } == [
+                    "schemas/Fresh", "purge/Fresh", "classes/Fresh", "schemas/Fresh", "schemas",
+                ])
+            #expect(rows.last?["after"]?["fields"]?["title"]?["type"] == "String")
+        }
+    }
+
     @Test("Omits passwords in webhook URLs from the audit")
     func auditOfHooks() async throws {
         try await TestServer.run { server in

@@ -15,6 +15,16 @@ import Testing
         #expect(ClassPath.className(ofPath: "songs") == nil)
     }
 
+    @Test("Requests for objects and schemas are about a class, others are not")
+    func addressed() {
+        for (path, className) in [
+            (["classes", "Song"], "Song"), (["users", "u"], "_User"), (["schemas", "Song"], "Song"),
+            (["Purge", "Song"], "Song"), (["schemas"], "Body"), (["hooks", "functions"], nil), ([], nil),
+        ] as [([String], String?)] {
+            #expect(ClassPath.className(of: path, body: ["className": "Body"]) == className, "\(path)")
+        }
+    }
+
     @Test("Location paths start with users for users, and with classes/<Class> for other objects")
     func told() {
         #expect(ClassPath.path(of: "_User") == "users")

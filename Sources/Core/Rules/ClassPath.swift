@@ -26,6 +26,13 @@ package enum ClassPath {
         return className(ofPath: name).map { ($0.text, path.count > 1 ? path[1] : nil) }
     }
 
+    /// Returns the class whose objects or schema a request addresses, or nil for other requests.
+    package static func className(of path: [String], body: JSONObject) -> String? {
+        if let target = target(of: path) { return target.className }
+        guard let first = path.first, ["schemas", "purge"].contains(first.asciiLowercased) else { return nil }
+        return path.count > 1 ? path[1] : body["className"]?.stringValue
+    }
+
     /// Returns the path prefix used in the `Location` header of created objects. Only users have a separate one.
     package static func path(of className: String) -> String {
         className == "_User" ? "users" : "classes/\(className)"

@@ -81,7 +81,7 @@ struct KeyAuditTests {
             #expect(rows[2]["count"] == 2)
             #expect(rows[2]["ids"]?.arrayValue?.count == 2)
             #expect(rows[3]["fields"] == ["limit"])
-            #expect(rows[5]["className"] == "_Role")
+            #expect(rows[4]["className"] == "Album" && rows[5]["className"] == "_Role")
             #expect(rows[6]["ids"] == [.string(name)])
             #expect(!JSONValue.array(rows).text.contains("hidden"))
             let ofRole = try await Self.rows(server, "?className=_Role")

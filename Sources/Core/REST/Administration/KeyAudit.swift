@@ -54,7 +54,7 @@ public struct KeyAudit: Sendable {
         }
         guard !calls.isEmpty, let name = keys.auditName(of: envelope) else { return nil }
         let targets = calls.compactMap { ClassPath.target(of: $0.path) }
-        let classes = Set(targets.map(\.className))
+        let classes = Set(calls.compactMap { ClassPath.className(of: $0.path, body: $0.body) })
         var entry = AuditEntry()
         entry.operatorName = name
         entry.role = "key"

@@ -50,8 +50,8 @@ struct ConsoleAudit: Sendable {
         var fields: Set<Name> = []
         var creates = false
         for call in calls {
+            if let className = ClassPath.className(of: call.path, body: call.body) { classes.insert(className) }
             guard let (className, objectId) = ClassPath.target(of: call.path) else { continue }
-            classes.insert(className)
             let names = call.method == .get || call.method == .delete ? [] : Array(call.body.keys)
             fields.formUnion(names)
             var known = objects[className] ?? Objects()
@@ -67,7 +67,7 @@ struct ConsoleAudit: Sendable {
         }
         entry.className = classes.count == 1 ? classes.first : nil
         entry.fields = fields.map(\.text).sorted()
-        let isAboutObjects = !classes.isEmpty
+        let isAboutObjects = !objects.isEmpty
         if isAboutObjects { entry.before = await values(of: objects) }
         var sent: JSONValue?
         if !isAboutObjects, !envelope.body.isEmpty {
