@@ -153,7 +153,7 @@ def scenario_79_shows_settings_without_secrets_and_how_to_change_them(console, r
     console.wait_text("No option has that name.", "main")
     console.value("document.activeElement.select()")
     console.type("rate limit")
-    console.wait("document.querySelector('[aria-label=\"Change rateLimit\"]')")
+    console.wait("!!document.querySelector('[aria-label=\"Change rateLimit\"]')")
     open_page(console, "settings", "main table")
     console.click("[aria-label='How to change statementTimeout']")
     console.wait_text('"statementTimeout": 30000', "dialog pre")
@@ -199,7 +199,8 @@ def scenario_79_changes_and_resets_a_rate_limit(console, rest):
     assert codes() == [None, None]
     console.click_text("Insert an example", "dialog")
     assert json.loads(console.value("document.querySelector('dialog textarea').value"))[0]["requestCount"] == 100
-    console.value("document.querySelector('dialog textarea').select()")
+    console.value("document.querySelector('dialog textarea').focus()")
+    console.value("document.activeElement.select()")
     console.type('[{"requestPath": 1}]')
     console.click_text("Save", "dialog")
     console.wait_text("rateLimit.requestPath must be a string", "dialog .problem")

@@ -815,6 +815,26 @@ def scenario_44_restored_user_logs_in_with_the_old_password(console, rest):
     assert "sessionToken" in rest.call("GET", "/login", username=name, password="old secret")
 
 
+def scenario_44_deleted_sessions_stay_ended(console, rest):
+    name = f"ended-{time.time_ns()}"
+    user = rest.call("POST", "/users", {"username": name, "password": "secret"})["objectId"]
+    rest.call("GET", "/login", username=name, password="secret")
+    session = rest.find("_Session", {"user": {"__type": "Pointer", "className": "_User", "objectId": user}})[0]["objectId"]
+    console.open_class("_Session", where={"objectId": session})
+    console.at(0, "objectId")
+    console.press("Space", "Delete")
+    console.wait_text("Ended sessions can't be restored.", "dialog")
+    console.click_text("Delete", "dialog")
+    until(lambda: rest.count("_Session", {"objectId": session}), 0)
+    console.wait_text("1 object of _Session deleted", ".toasts")
+    assert "Undo" not in console.text(".toasts")
+    console.press("Control+z")
+    console.wait_text("you can't undo this", ".toasts")
+    assert rest.count("_Session", {"objectId": session}) == 0
+    console.open("trash/_Session")
+    console.wait_text("The trash is empty", "main")
+
+
 def scenario_44_restores_an_object_without_values_that_no_longer_fit(console, rest):
     def retype(field, kind):
         """Changes the type of a field."""
