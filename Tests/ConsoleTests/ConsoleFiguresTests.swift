@@ -30,6 +30,12 @@ struct ConsoleFiguresTests {
             let failed = answer["routes"]?.arrayValue?.first { $0["method"] == "GET" && $0["clientErrors"] != 0 }
             #expect(failed?["clientErrors"] == 1 && failed?["serverErrors"] == 0)
             #expect(answer["calls"]?.arrayValue?.contains { $0["route"] == "create" && $0["count"] == 20 } == true)
+            // The console's own requests, also those of the REST API, are left out.
+            #expect(try await browser.parse("GET", "/classes/Song").status == 200)
+            let later = try await browser.send("GET", "/console/api/metrics")
+            let routes = later["routes"]?.arrayValue ?? []
+            #expect(!routes.contains { $0["route"] == nil || $0["route"] == "/console" }, "\(later.text)")
+            #expect(!routes.contains { $0["route"] == "/classes/{className}" && $0["method"] == "GET" })
             for query in ["step=5", "step=x", "for=0", "for=90000", "for=-1", "step=NaN"] {
                 #expect(try await browser.send("GET", "/console/api/metrics?\(query)").status == 400, "\(query)")
             }

@@ -7,10 +7,12 @@ struct FigureHistoryTests {
         Meters(requests: RequestMeters(routes: [.init(method: "GET", route: "/a")], shards: 2))
     }
 
-    private static func request(_ meters: Meters, status: Int, milliseconds: Int) {
+    private static func request(
+        _ meters: Meters, status: Int, milliseconds: Int, row: Int = RequestMeters.firstRoute
+    ) {
         meters.requests[0].begin()
         meters.requests[0].end(
-            row: RequestMeters.firstRoute, status: status, duration: .milliseconds(milliseconds), received: 0,
+            row: row, status: status, duration: .milliseconds(milliseconds), received: 0,
             sent: 1000)
     }
 
@@ -35,6 +37,18 @@ struct FigureHistoryTests {
         let rows = history.rows(within: 3600)
         #expect(rows.routes.count == 1 && rows.routes[0].name == "/a" && rows.routes[0].count == 5)
         #expect(rows.routes[0].clientErrors == 1 && rows.routes[0].serverErrors == 1)
+    }
+
+    @Test("Leaves out the console's requests")
+    func console() {
+        let meters = Self.meters()
+        let history = FigureHistory(meters, countsRequests: true)
+        Self.request(meters, status: 200, milliseconds: 20)
+        Self.request(meters, status: 503, milliseconds: 20_000, row: RequestMeters.console)
+        history.record()
+        let points = history.points(byMinute: false, within: 3600)
+        #expect(points[0][.p99] ?? 99 <= 25 && points[0][.serverErrors] == 0)
+        #expect(history.rows(within: 3600).routes.map(\.name) == ["/a"])
     }
 
     @Test("Records database calls even if requests aren't counted")

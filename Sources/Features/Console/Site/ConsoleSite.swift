@@ -104,6 +104,8 @@ package final class ConsoleSite: SiteHandler {
         }
         let rest = target.dropFirst(path.count)
         guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/") else { return nil }
+        // Calls of the REST API set the row of their route.
+        defer { request.record.set(row: RequestMeters.console) }
         var reply = await answer(request, rest, fields, way, client)
         reply.isForOwnOrigin = true
         reply.headers += ConsoleHeaders.common
