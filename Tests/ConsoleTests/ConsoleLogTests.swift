@@ -1,6 +1,10 @@
 import Console
 import Foundation
+import HTTP
 import JSON
+import Logging
+import Operations
+import ParseModel
 import ServerConfiguration
 import TestSupport
 import Testing
@@ -102,6 +106,21 @@ struct ConsoleLogTests {
             _ = try await browser.parse("POST", "/classes/Song", ["title": "b"], headers: ["X-Roost-Poll": "1"])
             #expect(try await paths("?console=true").filter { $0 == "/console/api/parse/classes/Song" }.count == 2)
         }
+    }
+
+    @Test("Lines have no empty fields, and errors appear with their message and code")
+    func fields() throws {
+        let log = LogRing()
+        let logger = log.recording(Logger(label: "a") { _ in SwiftLogNoOpLogHandler() })
+        let errors: [any Error] = [
+            ParseError(ParseError.timeout, "Too slow."), HTTPError(status: 503, message: "No answer."),
+            ServiceUnavailable("Try again."),
+        ]
+        for error in errors { logger.error("failed", metadata: ["table": "", "error": "\(error)"]) }
+        let lines = log.lines(from: 0, onlyErrors: false).map(\.json)
+        #expect(lines.allSatisfy { $0["table"] == nil })
+        let texts = lines.compactMap { $0["error"]?.stringValue }
+        #expect(texts == ["Too slow. (code 124)", "No answer.", "Try again."])
     }
 
     @Test("A log message with line breaks stays one line")

@@ -18,10 +18,11 @@ public struct ServiceAccount: Sendable {
     private let tokenAddress: String
 
     /// The reason why Google issued no token. Contains no secrets.
-    public struct Failure: Error, Sendable {
+    public struct Failure: Error, Sendable, CustomStringConvertible {
         public var reason: String
         /// Whether Google rejected the credentials, which makes retrying useless.
         public var isFinal: Bool
+        public var description: String { reason }
     }
 
     /// An access token issued by Google.

@@ -25,11 +25,13 @@ public final class Readiness: Sendable {
     }
 
     /// The error of a probe whose dependency responds but doesn't work properly.
-    public struct Shortfall: Error {
+    public struct Shortfall: Error, CustomStringConvertible {
         /// Measurements by name.
         public var figures: [(name: String, value: Double)]
         /// The problem, for operators.
         public var reason: String
+
+        public var description: String { reason }
 
         public init(_ reason: String, figures: [(name: String, value: Double)]) {
             (self.figures, self.reason) = (figures, reason)

@@ -65,11 +65,13 @@ public struct CloudResult: Sendable {
 
 /// A failure of cloud code without an error code: the code rejected the call or couldn't be called. Failures with an
 /// error code are `ParseError`s.
-public struct CloudFailure: Error, Sendable {
+public struct CloudFailure: Error, Sendable, CustomStringConvertible {
     /// The error text. If it is nil or empty, the default text of the target is used.
     public var message: String?
     /// Whether the code couldn't be reached, so it didn't run.
     public var isUnreachable: Bool
+
+    public var description: String { message ?? "Cloud code failed." }
 
     /// Creates a failure with a text. The target determines the code: 130 or 153 for files, otherwise 141.
     public init(_ message: String?, isUnreachable: Bool = false) {

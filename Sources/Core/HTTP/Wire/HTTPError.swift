@@ -1,10 +1,12 @@
 import Encoding
 
 /// An error with an HTTP status but without a Parse error code. Its body is `{"error": message}`.
-public struct HTTPError: Error, Sendable, Equatable {
+public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     public var status: Int
     /// The message, sent to the client unchanged.
     public var message: String
+
+    public var description: String { message }
 
     public init(status: Int, message: String) {
         self.status = status

@@ -20,7 +20,9 @@ public final class LogRing: Sendable {
 
         package var json: JSONObject {
             var object: JSONObject = [:]
-            for (name, value) in metadata.sortedFields { object[name] = LogFields.json(name, Self.cut(value)) }
+            for (name, value) in metadata.sortedFields where !value.isEmpty {
+                object[name] = LogFields.json(name, Self.cut(value))
+            }
             // parse-server calls the request path `url`.
             object["url"] = object["path"]
             object["level"] = .string(level.parseName)

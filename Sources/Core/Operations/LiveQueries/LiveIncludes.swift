@@ -66,8 +66,11 @@ extension LiveQueries {
 }
 
 /// The reason why an event's pointers aren't replaced with objects.
-enum IncludeFailure: Error {
-    case tooLarge, unreadable
+enum IncludeFailure: String, Error, CustomStringConvertible {
+    case tooLarge = "the included objects are too large"
+    case unreadable = "the included objects can't be read"
+
+    var description: String { rawValue }
 }
 
 private struct IncludedFrame {

@@ -2,7 +2,7 @@
 ///
 /// The codes are those of `PFErrorCode` and `Parse.Error` in the Parse SDKs. Programs check the code, users read the
 /// message.
-public struct ParseError: Error, Sendable, Equatable {
+public struct ParseError: Error, Sendable, Equatable, CustomStringConvertible {
     /// Parse's error code, such as 101 (object not found).
     public var code: Int
     /// The exact message. It may quote the rejected input.
@@ -12,6 +12,9 @@ public struct ParseError: Error, Sendable, Equatable {
     public var publicMessage: String?
     /// Whether cloud code failed with only a code. The response then has no `error`.
     public var isWithoutText = false
+
+    /// The exact message with the code, for the log.
+    public var description: String { message.isEmpty ? "error \(code)" : "\(message) (code \(code))" }
 
     /// Creates an error with a code, an exact message and the generic message that may replace it.
     public init(_ code: Int, _ message: String, publicMessage: String? = nil) {
@@ -85,10 +88,12 @@ extension ParseError {
 }
 
 /// A rejection without a Parse error code, for example because the request needs the master key. HTTP status 403.
-public struct Forbidden: Error, Sendable, Equatable {
+public struct Forbidden: Error, Sendable, Equatable, CustomStringConvertible {
     public var message: String
     /// The generic message that replaces the exact one if errors are sanitized, or nil to keep the exact one.
     public var publicMessage: String?
+
+    public var description: String { message }
 
     /// Creates an error with an exact message and the generic message that may replace it.
     public init(_ message: String, publicMessage: String? = "Permission denied") {
@@ -101,12 +106,14 @@ public struct Forbidden: Error, Sendable, Equatable {
 }
 
 /// The error if the server, or a service that it needs, is temporarily unavailable. HTTP 503 with `Retry-After`.
-public struct ServiceUnavailable: Error, Sendable, Equatable {
+public struct ServiceUnavailable: Error, Sendable, Equatable, CustomStringConvertible {
     public var message: String
     /// The number of seconds after which a retry makes sense.
     public var retryAfter: Int
     /// The error code for SDKs, by default 155 (request limit exceeded).
     public var code: Int
+
+    public var description: String { message }
 
     public init(_ message: String, retryAfter: Int = 2, code: Int = ParseError.requestLimitExceeded) {
         self.message = message

@@ -211,7 +211,8 @@ public struct ObjectStore: Sendable {
     }
 
     /// The error for a caller who gets no database connection.
-    public static let tooBusy = ServiceUnavailable("The database is overloaded. Please try again later.")
+    public static let tooBusy = ServiceUnavailable(
+        "The database is overloaded or doesn't respond. Please try again later.")
 
     /// Converts a database error to the error for the client. Logs the details if the server or database is at fault.
     public func failure(_ error: PostgresError) -> any Error {

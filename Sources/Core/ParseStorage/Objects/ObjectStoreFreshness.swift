@@ -31,6 +31,7 @@ extension ObjectStore {
 
 /// The error that aborts a transaction because its schema was stale, or because a value doesn't fit an index built by
 /// `indexAdvice`. ``ObjectStore/transaction(_:conflictKey:_:)`` removes the cause and retries once.
-struct StaleTransaction: Error {
+struct StaleTransaction: Error, CustomStringConvertible {
     let cause: PostgresError
+    var description: String { cause.description }
 }

@@ -2,11 +2,13 @@ import Encoding
 import JSON
 
 /// The reason for rejecting a configuration, described for the operator. Never contains secrets.
-public struct ConfigurationError: Error, Sendable, Equatable {
+public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The message, with one line per mistake.
     public let message: String
     /// Whether one of the mistakes is in the command's arguments.
     public let isUsage: Bool
+
+    public var description: String { message }
 
     public init(_ message: String, isUsage: Bool = false) { (self.message, self.isUsage) = (message, isUsage) }
 

@@ -17,7 +17,7 @@ struct MailReceipt: Sendable {
 }
 
 /// The error for a mail that was not sent or not confirmed.
-package struct MailFailure: Error {
+package struct MailFailure: Error, CustomStringConvertible {
     /// The message for the operator. It never contains parts of the mail.
     var reason: String
     /// Whether retrying is pointless.
@@ -26,6 +26,8 @@ package struct MailFailure: Error {
     var answer = ""
     /// Whether the mail may have been accepted anyway, because no response arrived.
     var isOpen = false
+
+    package var description: String { reason }
 
     static let addressIsNone = MailFailure(
         reason: "invalid sender or recipient address", isFinal: true)
