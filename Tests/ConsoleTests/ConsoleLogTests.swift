@@ -79,6 +79,12 @@ struct ConsoleLogTests {
             #expect(!errors.isEmpty && errors.allSatisfy { $0["level"] == "error" })
             #expect(Self.failures(try await Self.logs(browser, "?text=GONE")) == ["gone wrong"])
             #expect(try await Self.logs(browser, "?text=nowhere")["lines"] == [])
+            #expect(try await server.send("GET", "/classes/Song/none").status == 404)
+            let missing = try await Self.logs(browser, "?text=404")["lines"]?.arrayValue ?? []
+            #expect(missing.map { $0["fields"]?["path"] } == ["/parse/classes/Song/none"], "\(missing)")
+            #expect(missing.first?["fields"]?["code"] == 101)
+            let day = try #require(missing.first?["at"]?.stringValue?.prefix(10))
+            #expect(try await Self.logs(browser, "?text=\(day)")["lines"] == [])
         }
     }
 

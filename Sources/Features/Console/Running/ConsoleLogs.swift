@@ -123,14 +123,25 @@ private struct LogFilter: Sendable {
         }
         if let function, !Self.isAbout(function, line) { return nil }
         var fields = secrets.removed(from: line)
-        if let text, !fields.values.contains(where: { $0.stringValue?.lowercased().contains(text) == true }) {
-            return nil
-        }
+        if let text, !fields.contains(where: { Self.contains(text, $0.key, $0.value) }) { return nil }
         let (message, at) = (fields["message"], fields["timestamp"])
         for name: Name in ["message", "timestamp", "level", "url"] { fields[name] = nil }
         return [
             "at": at ?? .null, "level": .string(level), "message": message ?? "", "fields": .object(fields),
         ]
+    }
+
+    /// Whether a field that the page shows contains a text. A number finds the status and the error code, not the
+    /// digits of times and ids.
+    private static func contains(_ text: String, _ name: Name, _ value: JSONValue) -> Bool {
+        switch (name, value) {
+        case ("timestamp", _): false
+        case ("id", .string(let id)): id.lowercased() == text
+        case ("status", .number(let number)), ("code", .number(let number)):
+            Int(exactly: number).map { "\($0)" } == text
+        case (_, .string(let value)): value.lowercased().contains(text)
+        default: false
+        }
     }
 
     /// The maximum number of lines per response, and their approximate maximum size in bytes.
