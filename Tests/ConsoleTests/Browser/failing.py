@@ -1,9 +1,10 @@
-"""Scenarios of the health page with an unresponsive file store and a full database."""
+"""Scenarios of the health page with an unresponsive file store, server or database, and a full disk."""
 
 import contextlib
 import http.server
 import json
 import socket
+import subprocess
 import threading
 import urllib.error
 import urllib.request
@@ -95,3 +96,21 @@ def scenario_79_reports_a_full_disk_with_postgresqls_message(console, rest):
     rest.sql('DROP TRIGGER full_disk ON "Full"; DROP FUNCTION full_disk()')
     rest.create("Full", title="c")
     until(lambda: part(console, "Writes to the database") == ["answers", False], "writes succeed")
+
+
+def scenario_79_headline_turns_red_and_back_by_itself(console, rest):
+    if not rest.bucket:
+        return
+    open_page(console, "health", ".looking")
+    # The file store is down, so all is not well.
+    console.wait_text("found", ".looking", 60)
+    console.browser.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+    console.wait_text("The server doesn't respond", "main h2.bad")
+    console.browser.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
+    console.wait_text("found", ".looking")
+    # Sessions can't be read, as in a frozen database.
+    lock = subprocess.Popen(["psql", "-Xqc", 'BEGIN; LOCK TABLE "_roost_operator_session"; SELECT pg_sleep(16)', rest.database], stdout=subprocess.DEVNULL)
+    console.wait_text("The database doesn't respond", "main h2.bad", 15)
+    assert "answers" not in console.text("main"), console.text("main")
+    lock.wait()
+    console.wait_text("found", ".looking")

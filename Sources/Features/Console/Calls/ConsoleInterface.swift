@@ -138,7 +138,11 @@ struct ConsoleInterface: Sendable {
 
     private func session(of visit: ConsoleVisit) async throws -> StoredOperatorSession? {
         guard let token = visit.fields.token, token.utf8.count == ConsoleSecrets.length else { return nil }
-        return try await session(cookies: cookies(of: visit), token: ConsoleSecrets.hash(token))
+        let (cookies, hash) = (self.cookies(of: visit), ConsoleSecrets.hash(token))
+        // Every call begins here, so the page soon learns that the database is frozen.
+        let found = try await withTimeLimit(.seconds(4)) { try await session(cookies: cookies, token: hash) }
+        guard let found else { throw HTTPError(status: 503, message: "The database doesn't respond.") }
+        return found
     }
 
     /// The maximum number of cookies read per request. Browsers store fewer per host.
@@ -157,8 +161,6 @@ struct ConsoleInterface: Sendable {
             token: token, cookies: cookies.map { ConsoleSecrets.hash(cookie: $0, configuration) },
             idle: configuration.console.sessionLength)
     }
-
-    // MARK: Sessions
 
     private func answerSession(_ visit: ConsoleVisit, _ method: Method, _ session: StoredOperatorSession?)
         async throws -> Reply

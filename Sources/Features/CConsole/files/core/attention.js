@@ -14,8 +14,14 @@ for (const kind of EVENTS) addEventListener(kind, () => { active = Date.now(); }
 /** Whether the page is being looked at. */
 export const isWatched = () => !document.hidden && Date.now() - active < AWAY;
 
+/** Waits for a time, and until the page is looked at or `scope` ends. */
+export async function pause(scope, time = EVERY) {
+  await new Promise((done) => setTimeout(done, time));
+  await watched(scope);
+}
+
 /** Waits until the page is looked at or `scope` ends. */
-export function watched(scope) {
+function watched(scope) {
   if (isWatched() || scope.aborted) return undefined;
   return new Promise((resolve) => {
     const done = new AbortController();

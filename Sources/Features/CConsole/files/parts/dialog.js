@@ -74,7 +74,7 @@ const twin = (element) => (/^(BUTTON|A)$/.test(element?.tagName) ? [...document.
 export function keepFocus(host, draw) {
   const had = host.contains(document.activeElement) ? document.activeElement : null;
   draw();
-  if (had && !had.isConnected) (twin(had) ?? firstFocusable(host.querySelector(".scroll") ?? host))?.focus({ preventScroll: true });
+  if (had && had !== document.activeElement) (had.isConnected ? had : twin(had) ?? firstFocusable(host.querySelector(".scroll") ?? host))?.focus({ preventScroll: true });
 }
 
 /** Shows a dialog element above the page until it closes. */

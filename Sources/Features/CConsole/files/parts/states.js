@@ -23,18 +23,20 @@ export const table = (label, titles, rows) => h("table.list", { "aria-label": la
   h("thead", h("tr", titles.map(([words, kind = ""]) => h("th" + kind, { scope: "col" }, words || h("span.sr", t("grid.more")))))),
   h("tbody", rows.map((cells) => h("tr", cells.map((cell, index) => h((index ? "td" : "th") + (titles[index][1] ?? ""), index ? { "data-label": titles[index][0].textContent ?? titles[index][0] } : { scope: "row" }, cell))))));
 
-/** Creates the state of a failed request: the server's message, and the code and request id to copy. */
+/** Creates the state of a failed request: the server's message, and the code and request id to copy. Retries while the server fails. */
 export function failed(problem, again) {
   const isForbidden = problem.status === 403;
   const details = [problem.request && plain(problem.request), problem.code !== undefined && t("error.code", { code: String(problem.code) }),
     problem.requestId && t("error.request", { id: problem.requestId })].filter(Boolean).join(" · ");
-  return h(".state.failed", { role: "alert" }, h(".badge", icon(isForbidden ? "lock" : "warn")),
+  const element = h(".state.failed", { role: "alert" }, h(".badge", icon(isForbidden ? "lock" : "warn")),
     h("h2", t(isForbidden ? "error.notAllowed" : "error.failed")), h("p", plain(problem.message, 500)),
     isForbidden && h("p", t("error.notAllowedHint", { role: session.peek()?.operator.role ?? "" })),
     details && h("p.mono", details),
     h(".actions",
       again && button(".button.primary", again, icon("refresh"), t("error.again")),
       copyButton(`${problem.message}\n${details}`)));
+  if (again && problem.status >= 500) setTimeout(function retry() { if (element.isConnected) document.hidden ? setTimeout(retry, 3000) : again(); }, 3000);
+  return element;
 }
 
 let host;

@@ -13,15 +13,12 @@ import { openDialog } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, table } from "../../parts/states.js";
 
 addWords({
-  "audit.hint": "Changes made in the console. Nobody can change these entries.", "audit.operator": "Operator",
-  "audit.object": "Object id", "audit.kind": "Kind", "audit.from": "From", "audit.until": "Until", "audit.time": "{name}: 2 days ago",
-  "audit.allKinds": "All kinds", "audit.none": "No changes yet",
-  "audit.noneHint": "Each change made in the console appears here with operator, time and the value before.", "audit.nothing": "Nothing matches",
-  "audit.nothingHint": "Remove a filter to see more.", "audit.what": "What",
-  "audit.result": "Result", "audit.did.POST": "wrote", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "read", "audit.import": "import of",
-  "audit.session.POST": "signed in", "audit.session.DELETE": "signed out", "audit.refused": "refused ({status})",
-  "audit.unknown": "unknown", "audit.done": "done", "audit.newest": "Newest", "audit.older": "Older", "audit.open": "{what}, {path}",
-  "audit.request": "Request {id} from {address}", "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
+  "audit.hint": "Changes made in the console. Nobody can change these entries.", "audit.operator": "Operator", "audit.object": "Object id", "audit.kind": "Kind", "audit.from": "From",
+  "audit.until": "Until", "audit.time": "{name}: 2 days ago", "audit.allKinds": "All kinds", "audit.none": "No changes yet",
+  "audit.noneHint": "Each change made in the console appears here with operator, time and the value before.", "audit.nothing": "Nothing matches", "audit.nothingHint": "Remove a filter to see more.",
+  "audit.what": "What", "audit.result": "Result", "audit.did.POST": "wrote", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "read", "audit.import": "import of",
+  "audit.session.POST": "signed in", "audit.session.DELETE": "signed out", "audit.refused": "refused ({status})", "audit.unknown": "unknown", "audit.done": "done", "audit.newest": "Newest",
+  "audit.older": "Older", "audit.open": "{what}, {path}", "audit.request": "Request {id} from {address}", "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
 });
 
 /** The filters in the address, with their names in the API. */

@@ -1,7 +1,7 @@
 /** Jobs, their runs, and their schedules as sentences and forms. */
 
 import { parse } from "../../core/api.js";
-import { watched } from "../../core/attention.js";
+import { pause } from "../../core/attention.js";
 import { button, h, icon, iconButton, labelled, linked, option, put, textField } from "../../core/dom.js";
 import { addWords, ago, count, cut, date, plain, said, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
@@ -11,19 +11,16 @@ import { read } from "./call.js";
 import { FIGURES, figures, table } from "./index.js";
 
 addWords({
-  "job.start": "Start", "job.startOf": "Start {name}", "job.started": "{name} started", "job.none": "No jobs yet",
-  "job.once": "once at a time", "job.runs": "Runs", "job.noRuns": "Start a job to see its runs.",
-  "job.state.running": "running", "job.state.succeeded": "succeeded", "job.state.failed": "failed", "job.message": "Message", "job.began": "Started", "job.took": "Duration",
-  "job.by.api": "a call", "job.by.schedule": "a schedule", "job.plans": "Schedules", "job.noPlans": "No schedules yet.", "job.plan": "New schedule",
-  "job.last": "Last run", "job.never": "never", "job.job": "Job", "job.actions": "Actions of the schedule of {name}", "job.planned": "{name} runs {when}",
-  "job.unplanned": "Schedule of {name} deleted", "job.back": "Schedule of {name} restored", "job.since": "The schedule has changed since and was kept.",
-  "job.unplanText": "{name} no longer runs {when}.", "job.off": "This server runs no schedules: the option jobSchedules is off.",
-  "plan.once": "once, at {time} UTC", "plan.soon": "once, as soon as possible", "plan.every": "every {what}", "plan.minutes": "{n} {n|minute|minutes}",
-  "plan.hours": "{n} {n|hour|hours}", "plan.days": "{n} {n|day|days}", "plan.at": ", from {time} UTC on", "plan.on": ", on {days}",
-  "plan.from": ", not before {time} UTC", "plan.kind": "When", "plan.kind.daily": "each day at a time", "plan.kind.every": "repeatedly", "plan.kind.once": "once",
-  "plan.time": "Time (UTC)", "plan.gap": "Interval in minutes", "plan.start": "Date and time (UTC)", "plan.weekdays": "Weekdays",
-  "plan.badTime": "Write times like 03:00.", "plan.badGap": "The interval must be a whole number of minutes, 1 or more.",
-  "plan.badDate": "Write dates like 2026-12-24 18:00.", "plan.noDay": "Choose at least one day.",
+  "job.start": "Start", "job.startOf": "Start {name}", "job.started": "{name} started", "job.none": "No jobs yet", "job.once": "once at a time", "job.runs": "Runs",
+  "job.noRuns": "Start a job to see its runs.", "job.state.running": "running", "job.state.succeeded": "succeeded", "job.state.failed": "failed", "job.message": "Message", "job.began": "Started",
+  "job.took": "Duration", "job.by.api": "a call", "job.by.schedule": "a schedule", "job.plans": "Schedules", "job.noPlans": "No schedules yet.", "job.plan": "New schedule", "job.last": "Last run",
+  "job.never": "never", "job.job": "Job", "job.actions": "Actions of the schedule of {name}", "job.planned": "{name} runs {when}", "job.unplanned": "Schedule of {name} deleted",
+  "job.back": "Schedule of {name} restored", "job.since": "The schedule has changed since and was kept.", "job.unplanText": "{name} no longer runs {when}.",
+  "job.off": "This server runs no schedules: the option jobSchedules is off.", "plan.once": "once, at {time} UTC", "plan.soon": "once, as soon as possible", "plan.every": "every {what}",
+  "plan.minutes": "{n} {n|minute|minutes}", "plan.hours": "{n} {n|hour|hours}", "plan.days": "{n} {n|day|days}", "plan.at": ", from {time} UTC on", "plan.on": ", on {days}",
+  "plan.from": ", not before {time} UTC", "plan.kind": "When", "plan.kind.daily": "each day at a time", "plan.kind.every": "repeatedly", "plan.kind.once": "once", "plan.time": "Time (UTC)",
+  "plan.gap": "Interval in minutes", "plan.start": "Date and time (UTC)", "plan.weekdays": "Weekdays", "plan.badTime": "Write times like 03:00.",
+  "plan.badGap": "The interval must be a whole number of minutes, 1 or more.", "plan.badDate": "Write dates like 2026-12-24 18:00.", "plan.noDay": "Choose at least one day.",
 });
 
 /** The interval in milliseconds for reading active runs. */
@@ -79,8 +76,7 @@ async function readRuns(host, watch, scope) {
     ]))));
   if (watch.isOn || !rows.some(({ status }) => status === "running")) return;
   watch.isOn = true;
-  await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  await watched(scope);
+  await pause(scope, PAUSE);
   watch.isOn = false;
   if (!scope.aborted) await again();
 }

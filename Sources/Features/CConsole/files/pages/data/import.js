@@ -13,20 +13,16 @@ import { openDialog } from "../../parts/dialog.js";
 import { startNote } from "./class-actions.js";
 
 addWords({
-  "import.title": "Import into {class}", "import.drop": "or drop one here: CSV, JSON, or JSON with one object per line",
-  "import.silent": "Triggers don't run. The trash does not keep overwritten objects.", "import.file": "{name}, {size}", "import.encoding": "Encoding",
-  "import.delimiter": "Columns are separated by", "import.tab": "tab", "import.column": "Column", "import.field": "Field", "import.type": "Type",
-  "import.example": "First values", "import.skip": "skip", "import.newField": "new field {field}", "import.fieldOf": "Field of column {column}",
-  "import.typeOf": "Type of column {column}", "import.odd": "{n} invalid: {first}", "import.existing": "Objects whose ids exist",
-  "import.existingSkip": "keep them", "import.existingReplace": "overwrite them", "import.existingStop": "stop the import",
-  "import.guarded": "Remove the apostrophe that an export puts before formulas", "import.empty": "The file is empty.",
-  "import.none": "Choose a field for at least one column.", "import.dry": "Dry run", "import.go": "Import", "import.read": "{done} of {total} read, {n} {n|row|rows}",
-  "import.resume": "Resume", "import.good": "{n} valid", "import.stored": "{n} stored",
-  "import.skipped": "{n} skipped, as their ids exist", "import.refused": "{n} refused", "import.isStopped": "Stopped. Stored rows stay.",
-  "import.ended": "The id on line {line} exists: nothing from there on was stored.",
-  "import.endedDry": "The id on line {line} exists: nothing from there on would be stored.", "import.count": "{class} has {n} {n|object|objects} now.",
-  "import.lost": "The connection was lost; up to {n} more may be stored.", "import.line": "Line {line}",
-  "import.list": "Download the list", "import.back": "Back",
+  "import.title": "Import into {class}", "import.drop": "or drop one here: CSV, JSON, or JSON with one object per line", "import.silent": "Triggers don't run. The trash does not keep overwritten objects.",
+  "import.file": "{name}, {size}", "import.encoding": "Encoding", "import.delimiter": "Columns are separated by", "import.tab": "tab", "import.column": "Column", "import.field": "Field",
+  "import.type": "Type", "import.example": "First values", "import.skip": "skip", "import.newField": "new field {field}", "import.fieldOf": "Field of column {column}",
+  "import.typeOf": "Type of column {column}", "import.odd": "{n} invalid: {first}", "import.existing": "Objects whose ids exist", "import.existingSkip": "keep them",
+  "import.existingReplace": "overwrite them", "import.existingStop": "stop the import", "import.guarded": "Remove the apostrophe that an export puts before formulas", "import.empty": "The file is empty.",
+  "import.none": "Choose a field for at least one column.", "import.dry": "Dry run", "import.go": "Import", "import.read": "{done} of {total} read, {n} {n|row|rows}", "import.resume": "Resume",
+  "import.good": "{n} valid", "import.stored": "{n} stored", "import.skipped": "{n} skipped, as their ids exist", "import.refused": "{n} refused", "import.isStopped": "Stopped. Stored rows stay.",
+  "import.ended": "The id on line {line} exists: nothing from there on was stored.", "import.endedDry": "The id on line {line} exists: nothing from there on would be stored.",
+  "import.count": "{class} has {n} {n|object|objects} now.", "import.lost": "The connection was lost; up to {n} more may be stored.", "import.line": "Line {line}", "import.list": "Download the list",
+  "import.back": "Back",
 });
 
 const DELIMITERS = [",", ";", "\t", "|"];

@@ -1,6 +1,7 @@
-/** Health: the doctor's findings and fixes, the security check, mails and backups. */
+/** Health: whether the parts respond, the doctor's findings and fixes, the security check, mails and backups. */
 
 import { download, parse, send } from "../../core/api.js";
+import { pause, POLL } from "../../core/attention.js";
 import { button, h, icon, linked, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { session, setTitle } from "../../core/session.js";
@@ -10,19 +11,23 @@ import { complain, failed, loading, toast } from "../../parts/states.js";
 import { follow } from "../../data/indexing.js";
 
 addWords({
-  "health.hint": "Roost {version}, defaults of parse-server {preset}", "health.look": "Check again", "health.well": "All is well",
-  "health.notes": "No problems. {n} {n|note|notes} below.", "health.amiss": "{n} {n|problem|problems} found",
-  "health.looking": "Checking the database\u2026", "health.never": "Not checked since this process started.",
-  "health.when": "As of {when}. PostgreSQL {postgres}, {bytes}.", "health.note": "Note", "health.fix": "Fix", "health.fixOf": "Fix {subject}",
-  "health.fixText": "This is safe: {words}.", "health.fixed": "{subject} is fixed", "health.owner": "An owner can fix this.",
-  "health.consider": "Consider:", "health.examples": "For example {examples}", "health.security": "Security check",
+  "health.hint": "Roost {version}, defaults of parse-server {preset}", "health.look": "Check again", "health.well": "All is well", "health.notes": "No problems. {n} {n|note|notes} below.",
+  "health.amiss": "{n} {n|problem|problems} found", "health.looking": "Checking the database\u2026", "health.never": "Not checked since this process started.",
+  "health.when": "As of {when}. PostgreSQL {postgres}, {bytes}.", "health.note": "Note", "health.fix": "Fix", "health.fixOf": "Fix {subject}", "health.fixText": "This is safe: {words}.",
+  "health.fixed": "{subject} is fixed", "health.owner": "An owner can fix this.", "health.consider": "Consider:", "health.examples": "For example {examples}", "health.security": "Security check",
   "health.securityOff": "It is off: the option security with \"enableCheck\": true turns it on.", "health.passed": "{n} of {all} checks passed", "health.mails": "Mails",
-  "health.waiting": "{n} {n|mail|mails} in the queue, the oldest for {seconds} s; {failed} given up since the start.",
-  "health.parts": "What the server uses", "health.up": "answers", "health.part.database": "Database", "health.part.databaseWrites": "Writes to the database",
-  "health.part.fileStore": "File store", "health.log": "{n} {n|error|errors} in the log since the start.",
+  "health.waiting": "{n} {n|mail|mails} in the queue, the oldest for {seconds} s; {failed} given up since the start.", "health.parts": "What the server uses", "health.up": "answers",
+  "health.part.database": "Database", "health.part.databaseWrites": "Writes to the database", "health.part.fileStore": "File store", "health.log": "{n} {n|error|errors} in the log since the start.",
+  "health.down": "The database doesn't respond", "health.good": "All was well at {when}.",
 });
 
 const LABELS = { error: "word.error", warning: "word.warning", note: "health.note" };
+
+/** The milliseconds after which a server that doesn't respond counts as down, and those after which the doctor's report is out of date. */
+const [PATIENCE, FRESH] = [6000, 300_000];
+
+/** The time of the last response in which all parts were up. */
+let good;
 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
@@ -32,23 +37,48 @@ export function open(scope) {
   look.setAttribute("aria-label", t("health.look"));
   setTitle(t("rail.health"));
   addKeys(t("rail.health"), { "Alt+r": { words: t("health.look"), do: () => look.click() } }, scope);
-  read(body, parts, scope);
+  poll(body, parts, scope);
   return h(".page", h("header.head", h("h1", t("rail.health")), parts.hint, h(".space"), look), body);
 }
 
-async function read(body, parts, scope) {
-  const { hint, backups } = parts;
-  try {
-    const { body: health } = await send("GET", "health", { signal: scope });
-    const security = health.securityCheck ? (await parse.get("security", {}, { signal: scope })).body.report : null;
-    if (scope.aborted) return;
-    put(hint, t("health.hint", { version: health.version, preset: String(health.preset) }));
-    keepFocus(body, () => put(body, findings(health.doctor, () => read(body, parts, scope), scope), partsPanel(health), securityPanel(security), mailPanel(health), backups));
-    if (!health.doctor) await examine(body, parts, scope);
-  } catch (problem) {
-    if (!scope.aborted) put(body, failed(problem, () => read(body, parts, scope)));
+async function poll(body, parts, scope) {
+  for (let isFirst = true; !scope.aborted; await pause(scope)) {
+    const health = await read(body, parts, scope);
+    if (health && isFirst && !(Date.now() - new Date(health.doctor?.at) < FRESH)) examine(body, parts, scope);
+    isFirst &&= !health;
   }
 }
+
+/** Reads and draws the page's state. Returns it, or false if the server or its database is down. */
+async function read(body, parts, scope) {
+  const signal = AbortSignal.any([scope, AbortSignal.timeout(PATIENCE)]);
+  try {
+    const { body: health } = await send("GET", "health", { signal, headers: POLL });
+    const report = parts.report ??= health.securityCheck ? (await parse.get("security", {}, { signal })).body.report : null;
+    if (scope.aborted) return false;
+    put(parts.hint, t("health.hint", { version: health.version, preset: String(health.preset) }));
+    const down = Object.entries(health.checks ?? {}).filter(([, { status }]) => status !== "up").map(([name]) => name);
+    if (down.length === 0) good = new Date().toISOString();
+    const isOut = down.includes("database");
+    draw(body, parts, [isOut ? outage(t("health.down")) : findings(health.doctor, down.length, parts, () => read(body, parts, scope), scope), partsPanel(health), securityPanel(report), mailPanel(health)]);
+    return !isOut && health;
+  } catch (problem) {
+    // A gateway sends 502 or 504 for a server that is down. The route itself fails only without the session's database.
+    const { status } = problem;
+    if (!scope.aborted) draw(body, parts, [status > 0 && status < 500 ? failed(problem) : outage(t([500, 503].includes(status) ? "health.down" : "net.down"))]);
+    return false;
+  }
+}
+
+/** Replaces the panels if their text has changed, because that ends a selection. */
+function draw(body, parts, panels) {
+  const text = panels.map((panel) => panel?.textContent).join();
+  if (text === parts.text) return;
+  parts.text = text;
+  keepFocus(body, () => put(body, panels, parts.backups));
+}
+
+const outage = (words) => h(".panel", { role: "alert" }, h("h2.bad", icon("warn"), " ", words), good && h("p.quiet", t("health.good", { when: date(good, true) })));
 
 /** Waits for a task. Throws its error if it fails. */
 async function finish(task, scope) {
@@ -60,28 +90,31 @@ async function finish(task, scope) {
 
 async function examine(body, parts, scope) {
   const { look } = parts;
+  if (parts.isChecking) return;
+  parts.isChecking = true;
   // The button keeps the focus, because it may be the only one on the page.
-  if (look.getAttribute("aria-disabled") === "true") return;
   look.setAttribute("aria-disabled", "true");
   const state = body.querySelector(".looking");
   if (state) put(state, t("health.looking"));
   try {
     await finish((await send("POST", "doctor", { body: {}, signal: scope })).body, scope);
-    await read(body, parts, scope);
   } catch (problem) {
     if (!scope.aborted) complain(problem);
   }
+  parts.isChecking = false;
+  parts.text = parts.report = undefined;
+  await read(body, parts, scope);
   look.removeAttribute("aria-disabled");
 }
 
-function findings(doctor, again, scope) {
-  if (!doctor) return h(".panel", h("h2.looking", t("health.looking")), h("p.quiet", t("health.never")));
-  const amiss = doctor.findings.filter(({ severity }) => severity !== "note");
-  const title = amiss.length > 0 ? t("health.amiss", { n: amiss.length }) : t("health.well");
+function findings(doctor, down, parts, again, scope) {
+  if (!doctor) return h(".panel", h("h2.looking", t(parts.isChecking ? "health.looking" : "health.never")));
+  const amiss = doctor.findings.filter(({ severity }) => severity !== "note").length + down;
+  const title = parts.isChecking ? t("health.looking") : amiss > 0 ? t("health.amiss", { n: amiss }) : t("health.well");
   const version = `${Math.floor(doctor.postgres / 10000)}.${doctor.postgres % 10000}`;
-  return h(".panel", h("h2.looking", icon(amiss.length > 0 ? "warn" : "check"), " ", title),
+  return h(".panel", h("h2.looking", icon(amiss > 0 ? "warn" : "check"), " ", title),
     h("p.quiet", { title: date(doctor.at, true) }, t("health.when", { when: ago(doctor.at), postgres: version, bytes: bytes(doctor.bytes) })),
-    amiss.length === 0 && doctor.findings.length > 0 && h("p.quiet", t("health.notes", { n: doctor.findings.length })),
+    amiss === 0 && doctor.findings.length > 0 && h("p.quiet", t("health.notes", { n: doctor.findings.length })),
     doctor.findings.map((finding) => row(finding, again, scope)));
 }
 
@@ -129,17 +162,13 @@ function securityPanel(report) {
     checks.filter(({ state }) => state !== "success").map((check) => h(".member", h("div", h("b", plain(check.title, 100))), h("div", plain(check.warning, 300)), h(".quiet", plain(check.solution, 300))))]);
 }
 
-function mailPanel({ mails, errors }) {
-  return h(".panel", h("h2", t("health.mails")), h("p", t("health.waiting", { n: mails.waiting, seconds: mails.oldest, failed: mails.failed })));
-}
+const mailPanel = ({ mails }) => h(".panel", h("h2", t("health.mails")), h("p", t("health.waiting", { n: mails.waiting, seconds: mails.oldest, failed: mails.failed })));
 
 addWords({
   "backups.title": "Backups", "backups.dump": "Back up this database with its own tools, as docs/maintenance.md says.",
-  "backups.off": "Set the option console.backupFolder to make them here. Without it, on the server:",
-  "backups.folder": "Stored in {folder}; nothing deletes them. Keep some on another machine.", "backups.none": "No backups yet.",
-  "backups.owner": "Owners make and download backups.", "backups.make": "Make a backup", "backups.making": "Making the backup; apps keep running.",
-  "backups.stopped": "Stopped. There is no backup.", "backups.made": "Backup {name} created", "backups.takeOf": "Download {name}",
-  "backups.restore": "Restore one into a data folder, on any machine:",
+  "backups.off": "Set the option console.backupFolder to make them here. Without it, on the server:", "backups.folder": "Stored in {folder}; nothing deletes them. Keep some on another machine.",
+  "backups.none": "No backups yet.", "backups.owner": "Owners make and download backups.", "backups.make": "Make a backup", "backups.making": "Making the backup; apps keep running.",
+  "backups.stopped": "Stopped. There is no backup.", "backups.made": "Backup {name} created", "backups.takeOf": "Download {name}", "backups.restore": "Restore one into a data folder, on any machine:",
 });
 
 /** Creates the panel of backups, which loads its own content. */

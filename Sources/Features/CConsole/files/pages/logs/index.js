@@ -1,7 +1,7 @@
 /** The log: the latest lines, and new ones as they arrive. */
 
 import { send } from "../../core/api.js";
-import { watched } from "../../core/attention.js";
+import { pause } from "../../core/attention.js";
 import { button, debounce, h, icon, option, put, textField } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
@@ -118,7 +118,7 @@ function follow(host, foot, filters, scope, known) {
           log.lines = merged(log.lines, body.lines);
           add([]);
         } else if (isFirst || body.lines.length || body.dropped) add(body.lines);
-        if (follows) await pause(scope);
+        if (follows) await pause(scope, PAUSE);
       } while (follows && !scope.aborted);
     } catch (problem) {
       if (!scope.aborted) put(host, failed(problem, () => follow(host, foot, filters, scope, undefined)));
@@ -128,12 +128,6 @@ function follow(host, foot, filters, scope, known) {
 }
 
 const given = (filters) => Object.fromEntries(Object.entries(filters).filter(([, value]) => value));
-
-/** Waits for a moment, and until the page is watched. */
-async function pause(scope) {
-  await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  await watched(scope);
-}
 
 const same = (line) => JSON.stringify([line.at, line.message, line.fields]);
 

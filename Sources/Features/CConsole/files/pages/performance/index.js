@@ -15,15 +15,13 @@ import { keepFocus, openDialog } from "../../parts/dialog.js";
 import { complain, failed, loading, table } from "../../parts/states.js";
 
 addWords({
-  "performance.hint": "Process {process}", "performance.span": "Time range", "performance.hour": "Last hour", "performance.day": "Last day",
-  "performance.time": "Response time", "performance.errors": "Errors", "performance.client": "4xx a second",
-  "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients", "performance.live": "live queries",
-  "performance.database": "Database connections", "performance.active": "active", "performance.waiting": "waiting", "performance.memory": "Memory",
+  "performance.hint": "Process {process}", "performance.span": "Time range", "performance.hour": "Last hour", "performance.day": "Last day", "performance.time": "Response time",
+  "performance.errors": "Errors", "performance.client": "4xx a second", "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients",
+  "performance.live": "live queries", "performance.database": "Database connections", "performance.active": "active", "performance.waiting": "waiting", "performance.memory": "Memory",
   "performance.process": "this process", "performance.calls": "Database calls", "performance.callTime": "Call time", "performance.callErrors": "Database errors",
-  "performance.notCounted": "Requests are not counted here: set the option metrics. The charts show database calls instead.", "performance.routes": "Routes",
-  "performance.since": "Since {when}", "performance.route": "Route", "performance.call": "Call", "performance.count": "Count", "performance.mean": "Mean",
-  "performance.fault": "{client} by clients, {server} by the server", "performance.other": "other paths",
-  "performance.none": "No requests yet.", "performance.under": "under {ms}", "performance.over": "over {ms}",
+  "performance.notCounted": "Requests are not counted here: set the option metrics. The charts show database calls instead.", "performance.routes": "Routes", "performance.since": "Since {when}",
+  "performance.route": "Route", "performance.call": "Call", "performance.count": "Count", "performance.mean": "Mean", "performance.fault": "{client} by clients, {server} by the server",
+  "performance.other": "other paths", "performance.none": "No requests yet.", "performance.under": "under {ms}", "performance.over": "over {ms}",
 });
 
 /** The interval in milliseconds for reading the metrics. */

@@ -1,7 +1,7 @@
 /** The start page: how to connect an app, the connected apps, and the first steps with data. */
 
 import { send } from "../../core/api.js";
-import { EVERY, POLL, watched } from "../../core/attention.js";
+import { pause, POLL } from "../../core/attention.js";
 import { button, h, icon, iconButton, linked, put, svg } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, session, setTitle } from "../../core/session.js";
@@ -103,7 +103,6 @@ async function follow(status, said, scope) {
       if (texts.join() !== before) put(said, texts.join(". "));
       before = texts.join();
     } catch { /* The frame reports that the server is unreachable; the next round retries. */ }
-    await new Promise((done) => setTimeout(done, EVERY));
-    await watched(scope);
+    await pause(scope);
   }
 }

@@ -12,10 +12,8 @@ import { openDialog } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
-  "trash.hint": "Objects deleted here, kept for 30 days.", "trash.empty": "The trash is empty",
-  "trash.emptyHint": "What you delete in the console is kept here for 30 days.", "trash.restore": "Restore", "trash.show": "Show {name}",
-  "trash.restored": "{name} is back in {class}",
-  "trash.restoredWithout": "{name} is back in {class}, without {fields}, which no longer fit the class", "trash.by": "by {who}",
+  "trash.hint": "Objects deleted here, kept for 30 days.", "trash.empty": "The trash is empty", "trash.emptyHint": "What you delete in the console is kept here for 30 days.", "trash.restore": "Restore",
+  "trash.show": "Show {name}", "trash.restored": "{name} is back in {class}", "trash.restoredWithout": "{name} is back in {class}, without {fields}, which no longer fit the class", "trash.by": "by {who}",
 });
 
 /** Opens the page until `scope` ends. */

@@ -14,18 +14,13 @@ import { keepFocus } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, table, toast } from "../../parts/states.js";
 
 addWords({
-  "users.users": "Users", "users.roles": "Roles", "users.sessions": "Sessions", "users.installations": "Installations",
-  "users.find": "Name, address or id",
-  "users.empty.users": "Nobody yet", "users.emptyHint.users": "Users sign up in the app. You can also create one here.",
-  "users.empty.roles": "No roles yet", "users.emptyHint.roles": "A role gives its members the same permissions. Create the first one here.", "users.new.users": "New user", "users.new.roles": "New role",
-  "users.empty.sessions": "No sessions", "users.emptyHint.sessions": "A session begins when a user logs in.",
-  "users.empty.installations": "No installations yet", "users.emptyHint.installations": "Apps store an installation for each device that gets pushes.",
-  "users.nothing": "No user has that name, address or id",
-  "users.email": "E-mail", "users.verified": "verified", "users.unverified": "not verified",
-  "users.user": "User", "users.began": "Began", "users.ends": "Ends", "users.device": "Device", "users.app": "App", "users.channels": "Channels", "users.used": "Changed",
-  "users.endOf": "End the session of {when}",
-  "users.count": "{n} in total",
-  "users.object": "Object", "users.objectOf": "Object {id}",
+  "users.users": "Users", "users.roles": "Roles", "users.sessions": "Sessions", "users.installations": "Installations", "users.find": "Name, address or id", "users.empty.users": "Nobody yet",
+  "users.emptyHint.users": "Users sign up in the app. You can also create one here.", "users.empty.roles": "No roles yet",
+  "users.emptyHint.roles": "A role gives its members the same permissions. Create the first one here.", "users.new.users": "New user", "users.new.roles": "New role", "users.empty.sessions": "No sessions",
+  "users.emptyHint.sessions": "A session begins when a user logs in.", "users.empty.installations": "No installations yet",
+  "users.emptyHint.installations": "Apps store an installation for each device that gets pushes.", "users.nothing": "No user has that name, address or id", "users.email": "E-mail",
+  "users.verified": "verified", "users.unverified": "not verified", "users.user": "User", "users.began": "Began", "users.ends": "Ends", "users.device": "Device", "users.app": "App",
+  "users.channels": "Channels", "users.used": "Changed", "users.endOf": "End the session of {when}", "users.count": "{n} in total", "users.object": "Object", "users.objectOf": "Object {id}",
 });
 
 const PAGE = 50;

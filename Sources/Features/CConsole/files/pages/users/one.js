@@ -16,17 +16,15 @@ import { complain, empty, failed, loading, record, toast } from "../../parts/sta
 import { endButton, how, tabs } from "./index.js";
 
 addWords({
-  "one.gone": "No user has this id", "one.facts": "Account", "one.object": "Open object",
-  "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password", "one.hidden": "not shown to your role", "one.seen": "Last seen", "one.noSession": "no open session",
-  "one.open": "may log in", "one.locked": "locked out", "one.paused": "locked after failed log-ins",
-  "one.noRoles": "No roles.", "one.through": "through {role}", "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}", "one.do": "Actions",
-  "one.resetTitle": "Password reset", "one.resetHint": "Sends a mail with a link to choose a new one.", "one.resetDone": "If mails are set up, one is on its way to {email}",
-  "one.passwordHint": "Replaces the password right away.", "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password",
-  "one.lockTitle": "Access", "one.lockHint": "Rejects new sign-ins.", "one.lock": "Lock out", "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out",
-  "one.unlock": "Unlock", "one.unlockDone": "{name} may log in again", "one.undone": "Permissions of {name} restored",
-  "one.as": "View a class as {name}", "one.look": "View", "one.members": "Members", "one.children": "Child roles", "one.parents": "Parent roles", "one.none": "None",
-  "one.changeMembers": "Change members", "one.changeChildren": "Change child roles", "one.first": "The first {n} of {total}", "one.circle": "leads back to {role}", "one.access": "ACL",
-  "one.inside": "Members of a child role have the permissions of this role.",
+  "one.gone": "No user has this id", "one.facts": "Account", "one.object": "Open object", "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password",
+  "one.hidden": "not shown to your role", "one.seen": "Last seen", "one.noSession": "no open session", "one.open": "may log in", "one.locked": "locked out", "one.paused": "locked after failed log-ins",
+  "one.noRoles": "No roles.", "one.through": "through {role}", "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}", "one.do": "Actions", "one.resetTitle": "Password reset",
+  "one.resetHint": "Sends a mail with a link to choose a new one.", "one.resetDone": "If mails are set up, one is on its way to {email}", "one.passwordHint": "Replaces the password right away.",
+  "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password", "one.lockTitle": "Access", "one.lockHint": "Rejects new sign-ins.", "one.lock": "Lock out",
+  "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out", "one.unlock": "Unlock",
+  "one.unlockDone": "{name} may log in again", "one.undone": "Permissions of {name} restored", "one.as": "View a class as {name}", "one.look": "View", "one.members": "Members",
+  "one.children": "Child roles", "one.parents": "Parent roles", "one.none": "None", "one.changeMembers": "Change members", "one.changeChildren": "Change child roles",
+  "one.first": "The first {n} of {total}", "one.circle": "leads back to {role}", "one.inside": "Members of a child role have the permissions of this role.", "one.access": "ACL",
 });
 
 /** Shows a user or role in an element until `scope` ends. */
