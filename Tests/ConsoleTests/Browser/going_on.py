@@ -340,6 +340,16 @@ def scenario_push_shows_its_audience_before_it_is_sent(console, rest):
     assert console.value("window.ran === undefined")
 
 
+def scenario_79_push_shows_its_form_once_push_is_set_up(console, rest):
+    open_page(console, "users", "main .page")
+    # As if the server had been restarted with the option since.
+    console.value("""import(document.querySelector('script[src*="main.js"]').src.replace('main.js', 'core/session.js'))
+        .then(({ session }) => { session.peek().features.push = false; })""")
+    console.click_text("Push", "nav")
+    console.wait_text("Push is not set up", "main")
+    console.wait("!document.querySelector('main').innerText.includes('Push is not set up') && document.querySelector('main textarea')")
+
+
 def scenario_push_can_be_scheduled_and_cancelled(console, rest):
     devices(rest, 1)
     for row in rest.find("_PushStatus"):

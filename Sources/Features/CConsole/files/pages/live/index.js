@@ -1,7 +1,7 @@
 /** Live queries: the events of a class as they happen, and the connected clients with their subscriptions. */
 
 import { send, untilReachable } from "../../core/api.js";
-import { isWatched, watched } from "../../core/attention.js";
+import { pause } from "../../core/attention.js";
 import { button, h, icon, option, put, textField } from "../../core/dom.js";
 import { address } from "../../core/router.js";
 import { setTitle } from "../../core/session.js";
@@ -13,13 +13,11 @@ import { empty, failed, loading, table } from "../../parts/states.js";
 import { lineList } from "../logs/lines.js";
 
 addWords({
-  "live.hint": "Clients connected to this process, and their subscriptions.", "live.off": "Live queries are off",
-  "live.offHint": "Set the option {option}. See docs/live-queries.md.", "live.missing": "No change is published: set the option {option}.",
-  "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
-  "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "Showing the first {n}.",
-  "live.client": "Client", "live.since": "Since", "live.what": "Subscribed to", "live.master": "with the master key",
-  "live.all": "all of {class}", "live.where": "{class} where", "live.user": "as {user}",
-  "live.classes": "By class", "live.count": "Subscriptions",
+  "live.hint": "Clients connected to this process, and their subscriptions.", "live.off": "Live queries are off", "live.offHint": "Set the option {option}. See docs/live-queries.md.",
+  "live.missing": "No change is published: set the option {option}.", "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
+  "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "Showing the first {n}.", "live.client": "Client", "live.since": "Since",
+  "live.what": "Subscribed to", "live.master": "with the master key", "live.all": "all of {class}", "live.where": "{class} where", "live.user": "as {user}", "live.classes": "By class",
+  "live.count": "Subscriptions",
 });
 
 /** The interval in milliseconds for reading the clients while the page is watched. */
@@ -47,14 +45,11 @@ export function open(scope) {
     isRunning = true;
     try {
       do {
-        if (isWatched()) {
-          const { body: live } = await send("GET", "live", { signal: scope });
-          if (scope.aborted) return;
-          draw(body, number, live);
-          if (live.classes?.length > 0 && !events.childElementCount) put(events, eventPanel(live.classes, scope));
-          if (!live.isOn) return;
-        }
-        await new Promise((resolve) => setTimeout(resolve, PAUSE));
+        const { body: live } = await send("GET", "live", { signal: scope });
+        if (scope.aborted) return;
+        draw(body, number, live);
+        if (live.classes?.length > 0 && !events.childElementCount) put(events, eventPanel(live.classes, scope));
+        await pause(scope, PAUSE);
       } while (follows && !scope.aborted);
     } catch (problem) {
       if (!scope.aborted) put(body, failed(problem, begin));
@@ -192,8 +187,7 @@ function eventPanel(classes, scope) {
         dropped += Math.max(0, lines.length - MOST);
         lines.splice(0, Math.max(0, lines.length - MOST));
         if (body.events.length > 0 || body.skipped > 0 || body.isNew) draw();
-        await new Promise((resolve) => setTimeout(resolve, GATHER));
-        await watched(own);
+        await pause(own, GATHER);
       }
     } catch (refusal) {
       if (own.aborted) return;

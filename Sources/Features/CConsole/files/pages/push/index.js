@@ -1,24 +1,21 @@
 /** Pushes: composes new ones, and lists sent ones with their results. */
 
 import { parse, send } from "../../core/api.js";
-import { watched } from "../../core/attention.js";
+import { pause } from "../../core/attention.js";
 import { h, iconButton, put } from "../../core/dom.js";
-import { session, setTitle } from "../../core/session.js";
+import { readSession, session, setTitle } from "../../core/session.js";
 import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openDialog, openMenu } from "../../parts/dialog.js";
 import { empty, failed, loading, record, table, toast } from "../../parts/states.js";
 import { composer, openReport } from "./compose.js";
 
 addWords({
-  "push.hint": "Notifications to the devices of your users.", "push.off": "Push is not set up",
-  "push.offHint": "Set the option push. See docs/push.md.", "push.list": "Pushes",
-  "push.none": "No push yet. The first one appears here as soon as it is sent.", "push.state": "State", "push.sent": "Sent",
-  "push.to": "To", "push.state.scheduled": "scheduled", "push.state.pending": "waiting", "push.state.running": "sending",
-  "push.state.succeeded": "done", "push.state.failed": "failed", "push.dryRun": "dry run", "push.noText": "without a text",
-  "push.actions": "Actions of the push \u201c{text}\u201d", "push.cancel": "Cancel the push", "push.cancelText": "\u201c{text}\u201d is not sent.",
-  "push.cancelled": "The push is cancelled", "push.back": "The push is scheduled again", "push.begun": "It has already started.",
-  "push.failures": "Devices that were not reached", "push.report": "Dry-run report", "push.show": "Content", "push.local": "{time}, in each device's time zone",
-  "push.utc": "{time} UTC",
+  "push.hint": "Notifications to the devices of your users.", "push.off": "Push is not set up", "push.offHint": "Set the option push. See docs/push.md.", "push.list": "Pushes",
+  "push.none": "No push yet. The first one appears here as soon as it is sent.", "push.state": "State", "push.sent": "Sent", "push.to": "To", "push.state.scheduled": "scheduled",
+  "push.state.pending": "waiting", "push.state.running": "sending", "push.state.succeeded": "done", "push.state.failed": "failed", "push.dryRun": "dry run", "push.noText": "without a text",
+  "push.actions": "Actions of the push \u201c{text}\u201d", "push.cancel": "Cancel the push", "push.cancelText": "\u201c{text}\u201d is not sent.", "push.cancelled": "The push is cancelled",
+  "push.back": "The push is scheduled again", "push.begun": "It has already started.", "push.failures": "Devices that were not reached", "push.report": "Dry-run report", "push.show": "Content",
+  "push.local": "{time}, in each device's time zone", "push.utc": "{time} UTC",
 });
 
 const STATES = ["scheduled", "pending", "running", "succeeded", "failed"];
@@ -27,14 +24,24 @@ const PAUSE = 1500;
 
 /** Opens the page until `scope` ends. */
 export function open(scope) {
-  const { features } = session.peek();
   setTitle(t("rail.push"));
   const list = h("section.panel", loading(3));
   const watch = { isOn: false };
   const again = () => read(list, watch, scope);
-  const body = h(".scroll", features.push ? composer(again, scope) : empty({ picture: "push", title: t("push.off"), text: t("push.offHint") }), list);
+  const body = h(".scroll", empty({ picture: "push", title: t("push.off"), text: t("push.offHint") }), list);
+  compose(body, list, again, scope);
   again();
   return h(".page", h("header.head", h("h1", t("rail.push")), h("span.quiet.words", t("push.hint")), h(".space"), iconButton("refresh", t("grid.refresh"), again)), body);
+}
+
+/** Shows the form as soon as push is set up, for example after a restart. */
+async function compose(body, list, again, scope) {
+  while (!session.peek().features.push) {
+    await pause(scope);
+    if (scope.aborted) return;
+    await readSession().catch(() => {});
+  }
+  put(body, composer(again, scope), list);
 }
 
 /** Parses the content of a push, which is stored as JSON text. */
@@ -78,8 +85,7 @@ async function read(host, watch, scope) {
       audience(row), whenOf(row), menu(row, again)]))));
   if (watch.isOn || !rows.some(({ status }) => ["pending", "running"].includes(status))) return;
   watch.isOn = true;
-  await new Promise((resolve) => setTimeout(resolve, PAUSE));
-  await watched(scope);
+  await pause(scope, PAUSE);
   watch.isOn = false;
   if (!scope.aborted) await again();
 }
