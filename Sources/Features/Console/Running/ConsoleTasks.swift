@@ -1,5 +1,6 @@
 import HTTP
 import JSON
+import Limits
 internal import ParseModel
 internal import ParseStorage
 import Synchronization
@@ -65,7 +66,9 @@ final class ConsoleTasks: Sendable {
         _ item: Item, _ work: @Sendable @escaping () async throws -> JSONValue,
         ended: @Sendable @escaping ((any Error)?) async -> String
     ) -> Bool {
-        items.withLock { items in
+        // The connection of the request may close before the task ends, as behind a proxy, which would cancel slow reads.
+        let caller = CallerPresence(sender: .current)
+        return items.withLock { items in
             let now = ContinuousClock.now
             items.removeAll { $0.ended.map { now - $0 > Self.memory } ?? false }
             if items.count >= Self.maxTasks, let first = items.firstIndex(where: { $0.ended != nil }) {
@@ -79,7 +82,7 @@ final class ConsoleTasks: Sendable {
             var item = item
             item.work = Task {
                 do {
-                    let result = try await work()
+                    let result = try await CallerPresence.$current.withValue(caller) { try await work() }
                     let message = await ended(nil)
                     self.change(id) {
                         ($0.state, $0.done, $0.message, $0.result) = (.done, 100, message, result)
