@@ -96,6 +96,7 @@ struct ConsoleLogTests {
             let request = try await browser.parse("GET", "/classes/Song").headers["x-request-id"]
             _ = try await browser.parse("GET", "/classes/Song?limit=7", headers: ["X-Roost-Poll": "1"])
             _ = try await browser.send("GET", "/console/api/counts", headers: ["X-Roost-Poll": "1"])
+            _ = try await browser.send("GET", "/console/api/session", headers: ["X-Roost-Poll": "1"])
             func paths(_ query: String) async throws -> [String] {
                 (try await Self.logs(browser, query)["lines"]?.arrayValue ?? []).compactMap {
                     $0["fields"]?["path"]?.stringValue
@@ -106,6 +107,8 @@ struct ConsoleLogTests {
             let all = try await paths("?console=true")
             #expect(all.filter { $0 == "/console/api/parse/classes/Song" }.count == 1, "\(all)")
             #expect(!all.contains("/console/api/counts"))
+            // Two operators have signed in.
+            #expect(all.filter { $0 == "/console/api/session" }.count == 2, "\(all)")
             let id = try #require(request)
             #expect(try await paths("?request=\(id)").count == 1)
             // Writes are logged, whatever headers the page sends.

@@ -111,12 +111,12 @@ struct ConsoleInterface: Sendable {
         if path.hasPrefix("exports/once/") { return try await download(visit, path.dropFirst("exports/once/".count)) }
         if path.hasPrefix("backups/once/") { return try await backup(visit, path.dropFirst("backups/once/".count)) }
         let session = try await session(of: visit)
+        // Polling would push all other lines out of the log.
+        if method == .get, session != nil, visit.fields.isPoll { visit.request.record.lowerLogLevel() }
         if path == "session" { return try await answerSession(visit, method, session) }
         guard let session, let role = ConsoleRole(rawValue: session.role) else {
             throw HTTPError(status: 401, message: "Sign in first.")
         }
-        // Polling would push all other lines out of the log.
-        if method == .get, visit.fields.isPoll { visit.request.record.lowerLogLevel() }
         if path.hasPrefix("parse/") {
             return try await ParseCalls(self, visit, session, role).answer(path.dropFirst("parse".count))
         }

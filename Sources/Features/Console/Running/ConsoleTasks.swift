@@ -66,7 +66,7 @@ final class ConsoleTasks: Sendable {
         _ item: Item, _ work: @Sendable @escaping () async throws -> JSONValue,
         ended: @Sendable @escaping ((any Error)?) async -> String
     ) -> Bool {
-        // The connection of the request may close before the task ends, as behind a proxy, which would cancel slow reads.
+        // If the request's connection closes first, as behind a proxy, slow reads of the task must not be cancelled.
         let caller = CallerPresence(sender: .current)
         return items.withLock { items in
             let now = ContinuousClock.now

@@ -11,8 +11,8 @@ export const session = signal(null);
 export const ways = signal({ ways: [], first: false });
 
 /** Loads the session of the browser's cookie and token into `session`. Throws if there is none. */
-export async function readSession() {
-  session.set((await send("GET", "session")).body);
+export async function readSession(options) {
+  session.set((await send("GET", "session", options)).body);
 }
 
 /** Resumes the browser's session, or signs in with the ticket in the address. Returns whether there is a session. */

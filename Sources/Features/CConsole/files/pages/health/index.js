@@ -13,7 +13,7 @@ import { follow } from "../../data/indexing.js";
 addWords({
   "health.hint": "Roost {version}, defaults of parse-server {preset}", "health.look": "Check again", "health.well": "All is well", "health.notes": "No problems. {n} {n|note|notes} below.",
   "health.amiss": "{n} {n|problem|problems} found", "health.looking": "Checking the database\u2026", "health.never": "Not checked since this process started.",
-  "health.when": "As of {when}. PostgreSQL {postgres}, {bytes}.", "health.note": "Note", "health.fix": "Fix", "health.fixOf": "Fix {subject}", "health.fixText": "This is safe: {words}.",
+  "health.when": "Checked {when}. PostgreSQL {postgres}, {bytes}.", "health.note": "Note", "health.fix": "Fix", "health.fixOf": "Fix {subject}", "health.fixText": "This is safe: {words}.",
   "health.fixed": "{subject} is fixed", "health.owner": "An owner can fix this.", "health.consider": "Consider:", "health.examples": "For example {examples}", "health.security": "Security check",
   "health.securityOff": "It is off: the option security with \"enableCheck\": true turns it on.", "health.passed": "{n} of {all} checks passed", "health.mails": "Mails",
   "health.waiting": "{n} {n|mail|mails} in the queue, the oldest for {seconds} s; {failed} given up since the start.", "health.parts": "What the server uses", "health.up": "answers",

@@ -1,7 +1,7 @@
 /** Pushes: composes new ones, and lists sent ones with their results. */
 
 import { parse, send } from "../../core/api.js";
-import { pause } from "../../core/attention.js";
+import { pause, POLL } from "../../core/attention.js";
 import { h, iconButton, put } from "../../core/dom.js";
 import { readSession, session, setTitle } from "../../core/session.js";
 import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
@@ -39,7 +39,7 @@ async function compose(body, list, again, scope) {
   while (!session.peek().features.push) {
     await pause(scope);
     if (scope.aborted) return;
-    await readSession().catch(() => {});
+    await readSession({ headers: POLL }).catch(() => {});
   }
   put(body, composer(again, scope), list);
 }
