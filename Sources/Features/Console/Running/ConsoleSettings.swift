@@ -60,9 +60,9 @@ private struct SettingCalls: ConsoleCalls {
         object["file"] = container["value"]
         if option == .rateLimit {
             object["value"] = stored?.value ?? container["value"]
-            object["meaning"] =
+            object["meaning"] = .string(
                 "Limits on the number of requests in a time window. Requests from this machine count only with "
-                + "includeInternalRequests, requests with the master key only with includeMasterKey."
+                + "includeInternalRequests, requests with the master key only with includeMasterKey.")
         } else {
             object["name"] = .string(option.rawValue)
             object["meaning"] =
