@@ -62,7 +62,7 @@ private struct SettingCalls: ConsoleCalls {
             object["value"] = stored?.value ?? container["value"]
             object["meaning"] = .string(
                 "Limits on the number of requests in a time window. Requests from this machine count only with "
-                + "includeInternalRequests, requests with the master key only with includeMasterKey.")
+                    + "includeInternalRequests, requests with the master key only with includeMasterKey.")
         } else {
             object["name"] = .string(option.rawValue)
             object["meaning"] =
