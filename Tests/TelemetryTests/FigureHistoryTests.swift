@@ -44,7 +44,7 @@ struct FigureHistoryTests {
         let meters = Self.meters()
         let history = FigureHistory(meters, countsRequests: true)
         Self.request(meters, status: 200, milliseconds: 20)
-        Self.request(meters, status: 503, milliseconds: 20_000, row: RequestMeters.console)
+        Self.request(meters, status: 503, milliseconds: 20_000, row: RequestMeters.operators)
         history.record()
         let points = history.points(byMinute: false, within: 3600)
         #expect(points[0][.p99] ?? 99 <= 25 && points[0][.serverErrors] == 0)

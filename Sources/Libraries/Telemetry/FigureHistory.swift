@@ -8,8 +8,8 @@ import Synchronization
 
 /// The history of a server's metrics for charts: the last hour in steps of ten seconds, the last day in minutes.
 ///
-/// Samples the existing meters, so it adds no cost to requests. Its memory is bounded. Requests of the
-/// console are left out.
+/// Samples the existing meters, so it adds no cost to requests. Its memory is bounded. Operators'
+/// requests are left out.
 public final class FigureHistory: Sendable {
     /// The series of a chart. Rates are per second, times in milliseconds.
     public enum Series: Int, CaseIterable, Sendable {
@@ -216,7 +216,7 @@ public final class FigureHistory: Sendable {
             var tallies = Tallies(at: Date().timeIntervalSince1970)
             let totals = meters.requests.totals
             tallies.sent = totals.sent
-            for (index, byStatus) in totals.durations where index != RequestMeters.console {
+            for (index, byStatus) in totals.durations where index != RequestMeters.operators {
                 tallies.routes[index] = byStatus.reduce(into: Tally()) { tally, entry in
                     tally.add(
                         entry.value, isClientError: (400..<500).contains(entry.key), isServerError: entry.key >= 500)

@@ -20,10 +20,10 @@ public final class RequestMeters: Sendable {
 
     /// Methods used as labels for unrouted requests. Anything else counts as `_OTHER`.
     package static let methods = ["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "_OTHER"]
-    /// The row of the console's requests, whose long polls would distort the charts.
-    public static var console: Int { methods.count }
-    /// The number of rows for unrouted requests and the console, which precede the rows of routes.
-    public static var firstRoute: Int { console + 1 }
+    /// The row of operators' requests, whose long polls would distort the charts.
+    public static var operators: Int { methods.count }
+    /// The number of rows for unrouted and operators' requests, which precede the rows of routes.
+    public static var firstRoute: Int { operators + 1 }
 
     /// The reason why the transport rejected a connection or request.
     public enum Refusal: Int, Label {
@@ -39,8 +39,8 @@ public final class RequestMeters: Sendable {
     ///   - routes: The rows of routes, in the order of their indices.
     ///   - shards: The number of event loops.
     public init(routes: [Row], shards: Int) {
-        let console = Row(method: "_OTHER", route: "/console")
-        let rows = Self.methods.map { Row(method: $0, route: nil) } + [console] + routes
+        let operators = Row(method: "_OTHER", route: "operators")
+        let rows = Self.methods.map { Row(method: $0, route: nil) } + [operators] + routes
         self.rows = rows
         self.shards = (0..<max(1, shards)).map { _ in Shard(rows: rows.count) }
     }

@@ -105,7 +105,7 @@ package final class ConsoleSite: SiteHandler {
         let rest = target.dropFirst(path.count)
         guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/") else { return nil }
         // Calls of the REST API set the row of their route.
-        defer { request.record.set(row: RequestMeters.console) }
+        defer { request.record.set(row: RequestMeters.operators) }
         var reply = await answer(request, rest, fields, way, client)
         reply.isForOwnOrigin = true
         reply.headers += ConsoleHeaders.common
