@@ -24,16 +24,19 @@ struct ConsolePermissionTests {
         /// - Parameter users: The ids of two users. The first has the role Editor.
         init(_ users: [String], _ random: inout SplitMix64) {
             let entries: [JSONValue] = [
-                ["*": true], ["*": true], [:], ["requiresAuthentication": true], ["role:Editor": true],
+                ["*": true], ["*": true], [:], ["requiresAuthentication": true],
+                ["requiresAuthentication": true, "role:Editor": true], ["role:Editor": true],
                 .object([Name(users[1]): true]), .object([Name(users[0]): true, "role:Editor": true]),
                 ["pointerFields": ["host"]], ["pointerFields": ["host"]], ["pointerFields": ["host", "guests"]],
                 ["requiresAuthentication": true, "pointerFields": ["guests"]],
                 ["role:Editor": true, "pointerFields": ["host"]],
+                ["requiresAuthentication": true, "role:Editor": true, "pointerFields": ["host"]],
+                ["*": true, "requiresAuthentication": true, "pointerFields": ["host"]],
             ]
             var permissions: JSONObject = [:]
             for operation in ConsolePermissionTests.operations {
                 // Pointer fields have no meaning for objects that don't exist yet.
-                let possible = operation == "create" ? Array(entries.prefix(7)) : entries
+                let possible = operation == "create" ? Array(entries.prefix(8)) : entries
                 permissions[Name(operation)] = possible.randomElement(using: &random)
             }
             for key: Name in ["readUserFields", "writeUserFields"] where Int.random(in: 0..<5, using: &random) == 0 {

@@ -312,7 +312,7 @@ def scenario_51_shows_every_permission_as_a_sentence(console, rest):
     open_page(console, "access/Guarded", ".operation")
     said = console.text("main")
     chips = console.value("[...document.querySelectorAll('.operation')].map((e) => [...e.parentElement.querySelectorAll('.who')].map((one) => one.innerText).join(', '))")
-    assert chips == ["everybody", "logged-in users, the user in owner", "the user in owner", "role Editors", "the user in owner", "nobody (only the master key)", "nobody (only the master key)"], chips
+    assert chips == ["everybody", "the user in owner", "the user in owner", "role Editors", "the user in owner", "nobody (only the master key)", "nobody (only the master key)"], chips
     for sentence in ( "role Editors", "the user in owner", "nobody (only the master key)",
                      "Find and get: owner", "Update and delete: no field", "Hidden from everybody: secret", "Nothing is hidden from role Editors",
                      "Nothing is hidden from the user in owner"):
@@ -373,7 +373,9 @@ def scenario_56_shows_who_loses_access_before_saving(console, rest):
     console.press("Space")
     console.wait_text("Shuts out: everybody but the user in owner.", "dialog .notice")
     console.press("Tab", "Space")
-    console.wait_text("Shuts out: everybody but logged-in users, the user in owner.", "dialog .notice")
+    # Requiring a login adds nobody to the users in a field.
+    console.wait_text("Of the logged-in users, only those whom a field of the object names.", "dialog")
+    assert "Shuts out: everybody but the user in owner." in console.text("dialog .notice"), console.text("dialog .notice")
     console.click_text("Save", "dialog")
     console.wait_text("changed", ".toasts")
     assert permissions(rest, "Guarded")["find"] == {"requiresAuthentication": True}
@@ -523,15 +525,16 @@ def scenario_55_descriptions_of_generated_permissions_agree_with_requests(consol
         if user:
             app.headers["X-Parse-Session-Token"] = user["sessionToken"]
         callers.append((user and user["objectId"], user and user["username"], app))
-    entries = [{"*": True}, {"*": True}, {}, {"requiresAuthentication": True}, {f"role:{role}": True}, {lou: True}, {kim: True, f"role:{role}": True},
+    entries = [{"*": True}, {"*": True}, {}, {"requiresAuthentication": True}, {"requiresAuthentication": True, f"role:{role}": True}, {f"role:{role}": True}, {lou: True}, {kim: True, f"role:{role}": True},
                {"pointerFields": ["host"]}, {"pointerFields": ["host"]}, {"pointerFields": ["host", "guests"]}, {"requiresAuthentication": True, "pointerFields": ["guests"]},
-               {f"role:{role}": True, "pointerFields": ["host"]}]
+               {f"role:{role}": True, "pointerFields": ["host"]}, {"requiresAuthentication": True, f"role:{role}": True, "pointerFields": ["host"]},
+               {"*": True, "requiresAuthentication": True, "pointerFields": ["host"]}]
     both = {"read": True, "write": True}
     acls = [None, None, {}, {"*": {"read": True}}, {"*": both}, {f"role:{role}": both}, {"*": {"read": True}, lou: both}, {kim: {"read": True}}]
     for number in range(40):
         class_name = f"Ruled{number}"
         rest.define(class_name, title={"type": "String"}, n={"type": "Number"}, host={"type": "Pointer", "targetClass": "_User"}, guests={"type": "Array"})
-        rules = {operation: chance.choice(entries[:7] if operation == "create" else entries) for operation in ("find", "count", "get", "update", "addField", "create", "delete")}
+        rules = {operation: chance.choice(entries[:8] if operation == "create" else entries) for operation in ("find", "count", "get", "update", "addField", "create", "delete")}
         rules |= {key: ["guests"] for key in ("readUserFields", "writeUserFields") if chance.randrange(5) == 0}
         answer = rest.call("PUT", f"/schemas/{class_name}", {"className": class_name, "classLevelPermissions": rules})
         assert "error" not in answer, answer
@@ -557,6 +560,12 @@ def scenario_55_descriptions_of_generated_permissions_agree_with_requests(consol
                 fields = re.search(r"Only objects whose (.*) is ", general)
                 if fields and allowed:
                     assert any(user in named[f"the user in {field}"] for field in fields[1].split(" or ")), context
+        chips = console.value("[...document.querySelectorAll('.operation')].map((e) => [e.textContent.split(' ')[0], [...e.parentElement.querySelectorAll('.who')].map((one) => one.innerText)])")
+        for operation, words in chips:
+            members = set().union(*(named[who] for who in words)) if words != ["nobody (only the master key)"] else set()
+            allowed = {user for user, all_done in done.items() if all_done[operation]}
+            # An ACL narrows the permissions of the class, and adding a field is an update, too.
+            assert allowed <= members and (allowed == members or acl is not None or operation == "Add"), (class_name, operation, words, allowed, rules, host, guests)
         for asked, lines in told.items():
             for operation, line in lines.items():
                 rule = re.compile(r"(?:the class|its ACL) lets (?:only )?(.*)")

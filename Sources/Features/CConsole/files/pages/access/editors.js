@@ -9,14 +9,14 @@ import { change, classes, nameOf, replaceClass, schemaPath } from "../../data/sc
 import { copy, isEqual, setOwn } from "../../data/values.js";
 import { openForm, openMenu } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
-import { areSame, consequences, entryOf, hidingConsequences, isWider, names, own, principal, sentenceOf, withKey } from "./model.js";
+import { areSame, consequences, entryOf, hidingConsequences, isWider, letIn, names, own, principal, sentenceOf, withKey } from "./model.js";
 
 addWords({
   "perm.edit": "Permission: {operation}", "perm.stays": "{operation} stays open to: {who}.", "perm.both": "Change {operations} in the same way",
   "perm.saved": "Permissions of {class} changed", "perm.undone": "Permissions of {class} restored",
   "perm.changedSince": "The permissions of {class} were changed meanwhile. Nothing was stored.", "perm.everybody": "Everybody",
   "perm.loggedIn": "Logged-in users", "perm.also": "And these", "perm.pointers": "The user that a field of the object points to",
-  "perm.filters": "Logged-in users find only objects whose field names them.", "perm.pointerTitle": "Pointer permissions",
+  "perm.filters": "Of the logged-in users, only those whom a field of the object names.", "perm.pointerTitle": "Pointer permissions",
   "perm.readUserFields": "Find and get, whatever the list above says", "perm.writeUserFields": "Update and delete, whatever the list above says",
   "perm.hiddenTitle": "Hidden from {who}", "perm.hiddenHint": "Users in several groups miss only what all of them hide. An empty list shows everything.",
   "perm.noList": "No rule for them", "perm.noPointers": "No field of {class} points to a user.",
@@ -94,7 +94,7 @@ export function editOperation(className, operation) {
       const given = own(entry);
       put(list, [...given.keys()].filter((key) => !["*", "requiresAuthentication", "pointerFields"].includes(key))
         .map((key) => h(".line.member", h(".grow", principal(key)), iconButton("close", t("access.remove", { who: said(principal(key)) }), () => set(key, null)))));
-      hint.hidden = given.get("requiresAuthentication") !== true || names(given.get("pointerFields")).length === 0;
+      hint.hidden = !given.get("requiresAuthentication") || ![...letIn(entry, permissions, operation).keys()].some((key) => key.startsWith("userField:"));
       const stay = wider();
       put(others, stay.map((other) => h("p.warn", t("perm.stays", { operation: t("clp." + other), who: said(sentenceOf(permissions, other).text) }))),
         stay.length > 0 && check(t("perm.both", { operations: stay.map((other) => t("clp." + other)).join(", ") }), isForAll, (isOn) => { isForAll = isOn; }));

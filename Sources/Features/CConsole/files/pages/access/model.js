@@ -11,7 +11,7 @@ addWords({
   "clp.count.means": "Count objects", "clp.create.means": "Create objects", "clp.update.means": "Change objects",
   "clp.delete.means": "Delete objects", "clp.addField.means": "Add fields to the class", "clp.nobody": "nobody (only the master key)",
   "clp.loggedIn": "logged-in users", "clp.userIn": "the user in {field}", "clp.hidden": "Hidden from {who}: {fields}",
-  "clp.sees": "Nothing is hidden from {who}", "clp.letsIn": "Lets in: {who}.", "clp.shutsOut": "Shuts out: {who}.", "clp.allBut": "everybody but {who}",
+  "clp.sees": "Nothing is hidden from {who}", "clp.letsIn": "Lets in: {who}.", "clp.shutsOut": "Shuts out: {who}.", "clp.allBut": "{all} but {who}",
   "clp.same": "Nothing changes.", "clp.hides": "Hides: {fields}.", "clp.shows": "Shows: {fields}.",
 });
 
@@ -38,19 +38,19 @@ export function principal(key) {
 /** Returns the fields in `readUserFields` or `writeUserFields` that apply to an operation. */
 const legacyFields = (permissions, operation) => names(own(permissions).get({ find: "readUserFields", get: "readUserFields", count: "readUserFields", update: "writeUserFields", delete: "writeUserFields", addField: "writeUserFields" }[operation]));
 
-/** Returns the principals that an entry allows as a `Map` of keys to descriptions, or only "*" if it allows everybody. */
+/** Returns the principals that an entry allows as a `Map` of keys to descriptions. Pointer fields narrow "logged-in users". */
 export function letIn(entry, permissions, operation) {
-  const found = new Map();
-  for (const [key, value] of own(entry)) {
-    if (key === "pointerFields") {
-      // Pointer permissions don't apply to objects that don't exist yet.
-      if (operation !== "create") for (const field of names(value)) found.set(`userField:${field}`, t("clp.userIn", { field }));
-    } else if (value) found.set(key, principal(key));
-  }
-  for (const field of legacyFields(permissions, operation)) found.set(`userField:${field}`, t("clp.userIn", { field }));
-  const rank = (key) => (key === "requiresAuthentication" ? 0 : key.startsWith("role:") ? 1 : key.startsWith("userField:") ? 3 : 2);
-  return found.has("*") ? new Map([["*", found.get("*")]]) : new Map([...found].sort(([left], [right]) => rank(left) - rank(right)));
+  const all = own(entry);
+  // Pointer permissions don't apply to objects that don't exist yet.
+  const fields = [...(operation === "create" ? [] : names(all.get("pointerFields"))), ...legacyFields(permissions, operation)].map((field) => `userField:${field}`);
+  const keys = new Set([...all.keys()].filter((key) => all.get(key) && key !== "pointerFields" && (key !== "requiresAuthentication" || fields.length === 0)).concat(fields));
+  const widest = WIDEST.find((key) => keys.has(key));
+  const rank = (key) => (key.startsWith("role:") ? 1 : key.startsWith("userField:") ? 3 : 2);
+  return new Map((widest ? [widest] : [...keys].sort((left, right) => rank(left) - rank(right))).map((key) => [key, principal(key)]));
 }
+
+const WIDEST = ["*", "requiresAuthentication"];
+const contains = (all, key) => all.has(key) || all.has("*") || (key !== "*" && all.has("requiresAuthentication"));
 
 /** Describes an operation: `{ text, isOpen, isClosed }`. */
 export function sentenceOf(permissions, operation) {
@@ -71,17 +71,17 @@ export function chips(permissions, operation) {
 export function consequences(permissions, operation, entry) {
   const before = letIn(entryOf(permissions, operation), permissions, operation);
   const after = letIn(entry, permissions, operation);
-  const added = [...after].filter(([key]) => !before.has(key) && !before.has("*")).map(([, words]) => words);
   const list = (all) => said(all.join(", "));
-  const gone = before.has("*") && !after.has("*") ? [after.size > 0 ? t("clp.allBut", { who: list([...after.values()]) }) : before.get("*")] : [...before].filter(([key]) => !after.has(key) && !after.has("*")).map(([, words]) => words);
-  const parts = [added.length > 0 && t("clp.letsIn", { who: list(added) }), gone.length > 0 && t("clp.shutsOut", { who: list(gone) })].filter(Boolean);
+  const [added, lost] = [[after, before], [before, after]].map(([all, others]) => [...all].filter(([key]) => !contains(others, key)));
+  const gone = lost.map(([key, words]) => (WIDEST.includes(key) && after.size > 0 ? t("clp.allBut", { all: said(words), who: list([...after.values()]) }) : words));
+  const parts = [added.length > 0 && t("clp.letsIn", { who: list(added.map(([, words]) => words)) }), gone.length > 0 && t("clp.shutsOut", { who: list(gone) })].filter(Boolean);
   return parts.length > 0 ? parts.join(" ") : t("clp.same");
 }
 
 /** Whether `other` allows a principal that the new entry of `operation` denies. */
 export function isWider(permissions, other, operation, entry) {
   const after = letIn(entry, permissions, operation);
-  return !after.has("*") && [...letIn(entryOf(permissions, other), permissions, other).keys()].some((key) => !after.has(key));
+  return [...letIn(entryOf(permissions, other), permissions, other).keys()].some((key) => !contains(after, key));
 }
 
 /** Describes what is hidden from a principal. */
