@@ -479,6 +479,10 @@ def scenario_55_checks_access_and_explains_it(console, rest):
     console.wait("document.querySelector('.choices [aria-selected=true]')")
     console.press("Enter")
     console.wait_text("owner is asked", ".may")
+    console.click_text("Check without signing in", "main")
+    console.wait_text("Without signing in", ".may")
+    console.wait_text("the class lets only role Editors", ".may")
+    assert console.value("document.querySelector('[aria-label^=Check]').value") == "" and "nonymous" not in console.text("main")
 
 
 def may_lines(console, class_name, user=None, object_id=""):

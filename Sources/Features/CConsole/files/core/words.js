@@ -24,7 +24,7 @@ const words = new Map(Object.entries({
   "close": "Close", "word.allClasses": "All classes", "word.all": "all", "word.change": "Change", "word.class": "Class", "word.clear": "Clear",
   "word.copy": "Copy address", "word.copied": "Copied", "word.download": "Download", "word.fillIn": "Fill in this field.", "word.end": "End", "word.error": "Error",
   "word.field": "Field", "word.fields": "Fields", "word.history": "History", "word.json": "JSON", "word.text": "Text", "word.more": "{n} more", "word.showMore": "Show more", "word.name": "Name",
-  "word.newPassword": "New password", "word.nobodyName": "an anonymous user", "word.open": "Open", "word.password": "Password", "word.perSecond": "a second",
+  "word.newPassword": "New password", "word.nobodyName": "someone not signed in", "word.open": "Open", "word.password": "Password", "word.perSecond": "a second",
   "word.percent": "{percent}%", "word.plan": "Plan", "word.requests": "Requests", "word.rows": "Rows", "word.selected": "{n} selected", "word.send": "Send",
   "word.state": "State", "word.stop": "Stop", "word.ofClass": "Of class", "word.signIn": "Sign in", "word.inspector": "Inspector", "word.type": "Type",
   "word.value": "Value", "word.warning": "Warning", "word.when": "When", "word.why": "Why", "cancel": "Cancel", "save": "Save", "delete": "Delete", "undo": "Undo",

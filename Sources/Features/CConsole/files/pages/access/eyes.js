@@ -12,7 +12,7 @@ import { failed, loading } from "../../parts/states.js";
 import { principal } from "./model.js";
 
 addWords({
-  "may.user": "Check a user's access", "may.anonymous": "Check without signing in", "may.for": "{who} may", "may.nobody": "An anonymous user", "may.yes": "yes",
+  "may.user": "Check a user's access", "may.anonymous": "Check without signing in", "may.for": "{who} may", "may.nobody": "Without signing in", "may.yes": "yes",
   "may.no": "no", "may.some": "some", "may.only": "Only objects whose {fields} is {who}", "may.or": "{left} or {right}", "may.class": "the class lets {who}",
   "may.class.only": "the class lets only {who}", "may.class.none": "the class lets nobody", "may.acl": "its ACL lets {who}",
   "may.acl.only": "its ACL lets only {who}", "may.acl.none": "its ACL lets nobody", "may.pointer": "{field} is {who}",
@@ -28,7 +28,7 @@ export async function answerFor(host, { user, name, className, objectId, scope }
   try {
     const { body } = await send("POST", "may", { body: { user, className, objectId: objectId || undefined }, signal: scope, isRepeatable: true });
     const operations = new Map(Object.entries(body.operations));
-    put(host, h("h3.label", t("may.for", { who: name })), ORDER.filter((key) => operations.has(key)).map((key) => operation(key, operations.get(key), name)),
+    put(host, h("h3.label", user ? t("may.for", { who: name }) : name), ORDER.filter((key) => operations.has(key)).map((key) => operation(key, operations.get(key), name)),
       !objectId && h("p", h("a", { href: address("data", [className], { as: user ?? "anonymous" }) }, t("may.rows"))));
   } catch (problem) {
     if (!scope.aborted) put(host, failed(problem));
@@ -40,16 +40,18 @@ export function mayPanel(className, idOf, scope) {
   const answer = h(".may", { "aria-live": "polite" });
   const next = latest(scope);
   const ask = (user, name) => answerFor(answer, { user, name, className, objectId: idOf(), scope: next() });
-  const nobody = () => ask(null, t("may.nobody"));
+  const nobody = () => {
+    choice?.clear();
+    ask(null, t("may.nobody"));
+  };
   const anonymous = button(".link", nobody, t("may.anonymous"));
+  // An operator who can't read users can only ask about anonymous clients.
+  const choice = classes.peek()?.has("_User") && pointerField("_User", { label: t("may.user"), isOpen: true, picked: ({ objectId: user }) => ask(user, choice.input.value) });
   // If the operator comes from a user's view of rows, that user is preselected.
   const eyes = eyesOf(route.peek().query);
   if (eyes === "anonymous") nobody();
   else if (eyes) nameOfUser(eyes, scope).then((name) => ask(eyes, name));
-  // An operator who can't read users can only ask about anonymous clients.
-  if (!classes.peek()?.has("_User")) return h(".form", anonymous, answer);
-  const choice = pointerField("_User", { label: t("may.user"), isOpen: true, picked: ({ objectId: user }) => ask(user, choice.input.value) });
-  return h(".form", choice.element, anonymous, answer);
+  return h(".form", choice && choice.element, anonymous, answer);
 }
 
 /** Returns the name of a user, or the id if there is no name. */

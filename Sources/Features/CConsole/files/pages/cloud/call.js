@@ -13,7 +13,7 @@ import { checks } from "./index.js";
 
 addWords({
   "call.all": "All functions", "call.title": "Call {name}", "call.checked": "Requires: {checks}", "call.as": "Caller",
-  "call.master": "with all rights (master key)", "call.nobody": "anonymous: without a session", "call.user": "a user", "call.who": "Name or id of the user",
+  "call.master": "with all rights (master key)", "call.nobody": "without signing in", "call.user": "a user", "call.who": "Name or id of the user",
   "call.noSession": "The code gets the user, but no session token.", "call.go": "Call", "call.answer": "Response", "call.took": "{ms} ms",
   "call.nothing": "No result.", "call.lines": "Log lines", "call.noLines": "No lines yet.", "call.object": "Parameters must be a JSON object: {problem}",
   "call.noUser": "There is no user {who}.", "call.changes": "The code runs for real. Its changes stay.",

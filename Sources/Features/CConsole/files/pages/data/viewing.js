@@ -12,7 +12,7 @@ import { empty } from "../../parts/states.js";
 import { nameOfUser } from "../access/eyes.js";
 
 addWords({
-  "viewing.title": "View {class} as", "viewing.user": "A user", "viewing.nobody": "Anonymous: without a session", "viewing.label": "As {who} sees it",
+  "viewing.title": "View {class} as", "viewing.user": "A user", "viewing.nobody": "Without signing in", "viewing.label": "As {who} sees it",
   "viewing.says": "As {who} sees it: {n} of {total}; {hidden} hidden.",
   "viewing.all": "As {who} sees it: all {total}.", "viewing.fields": "The first lacks {fields}.", "viewing.refused": "{who} sees nothing",
 });
