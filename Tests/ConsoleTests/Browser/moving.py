@@ -381,6 +381,14 @@ def scenario_54_view_as_a_user_shows_their_rows_and_is_read_only(console, rest):
     console.wait_text("10 of 20; 10 hidden", ".viewing")
     console.click_text("End", ".viewing")
     console.wait("document.querySelector('.viewing') === null && location.search.includes('where')")
+    # A user who finds nothing isn't asked to create the first object.
+    rest.define("Unseen", name={"type": "String"})
+    for number in range(3):
+        rest.create("Unseen", name=f"row {number}", ACL={})
+    console.open("data/Unseen", **{"as": made["objectId"]})
+    console.wait_text(f"{made['username']} finds none of the 3 objects.", ".state")
+    console.wait_text("0 of 3; 3 hidden", ".viewing")
+    assert "first one" not in console.text("main") and "New field" not in console.text("main")
     # If the user may not even query the class, the page says so.
     rest.call("PUT", "/schemas/Eyes", {"className": "Eyes", "classLevelPermissions": {**everybody, "find": {}}})
     console.open("data/Eyes", **{"as": made["objectId"]})

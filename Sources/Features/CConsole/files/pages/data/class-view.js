@@ -156,9 +156,10 @@ function fit(page) {
   page.isFitted = true;
 }
 
-function showNothing(page) {
+async function showNothing(page) {
+  if (page.as) return (await viewing()).showRefusal(page);
   const isFiltered = Object.keys(page.where).length > 0;
-  put(page.body, !isFiltered && h("table.list", h("thead", h("tr", page.columns.map(({ name, type }) => h("th", { scope: "col" }, h("bdi", plain(name, 60)), " ", h("small", type)))))), isFiltered
+  return put(page.body, !isFiltered && h("table.list", h("thead", h("tr", page.columns.map(({ name, type }) => h("th", { scope: "col" }, h("bdi", plain(name, 60)), " ", h("small", type)))))), isFiltered
     ? empty({ picture: "filter", title: t("grid.nothing"), text: t("grid.nothingHint", { class: page.className }), actions: [
       button(".button", () => page.change({ where: {} }), t("grid.clearFilter"))] })
     : empty({ title: t("grid.empty"), text: t("grid.emptyHint"), actions: [
@@ -169,7 +170,7 @@ function showNothing(page) {
 /** Shows why the rows can't be loaded: the error, or in a user's view that the user has no access. */
 async function showProblem(page) {
   const { problem } = page.rows;
-  if (page.as && problem.status >= 400 && problem.status < 500) (await viewing()).showRefusal(page, problem);
+  if (page.as && problem.status >= 400 && problem.status < 500) await (await viewing()).showRefusal(page, problem);
   else put(page.body, failed(problem, page.reload));
 }
 

@@ -6,7 +6,7 @@ import { address } from "../../core/router.js";
 import { effect } from "../../core/signal.js";
 import { addWords, plain, said, t } from "../../core/words.js";
 import { pointerField } from "../../data/editors/pointer.js";
-import { classes, nameOf } from "../../data/schema.js";
+import { classes } from "../../data/schema.js";
 import { openDialog } from "../../parts/dialog.js";
 import { empty } from "../../parts/states.js";
 import { nameOfUser } from "../access/eyes.js";
@@ -14,7 +14,7 @@ import { nameOfUser } from "../access/eyes.js";
 addWords({
   "viewing.title": "View {class} as", "viewing.user": "A user", "viewing.nobody": "Without signing in", "viewing.label": "As {who} sees it",
   "viewing.says": "As {who} sees it: {n} of {total}; {hidden} hidden.",
-  "viewing.all": "As {who} sees it: all {total}.", "viewing.fields": "The first lacks {fields}.", "viewing.refused": "{who} sees nothing",
+  "viewing.all": "As {who} sees it: all {total}.", "viewing.fields": "The first lacks {fields}.", "viewing.refused": "{who} sees nothing", "viewing.none": "{who} finds none of the {total} {total|object|objects}.",
 });
 
 /** Asks for the user and opens the view. */
@@ -34,12 +34,12 @@ const endButton = (page) => button(".button", () => page.change({ as: undefined 
 
 /** Fills the line above the rows: the number of rows that the user can read, and the hidden fields. */
 export async function tellViewing(page) {
-  const { className, as, where, scope } = page;
+  const { as, scope } = page;
   const [words, fields] = [h("p.grow", { role: "status" }), h("span")];
   put(page.viewing, icon("users"), words, fields, whyLink(page), endButton(page));
   const who = said(await nameIt(page));
   put(words, t("viewing.label", { who }));
-  const total = await parse.get(objectPath(className), { where, count: 1, limit: 0 }, { signal: scope }).then(({ body }) => body.count, () => undefined);
+  const total = await totalOf(page);
   let first;
   effect(() => {
     const rows = page.current();
@@ -54,6 +54,9 @@ export async function tellViewing(page) {
   }, scope);
 }
 
+/** Counts the objects with all rights. */
+const totalOf = ({ className, where, scope }) => parse.get(objectPath(className), { where, count: 1, limit: 0 }, { signal: scope }).then(({ body }) => body.count, () => undefined);
+
 const nameIt = ({ as, scope }) => (as === "anonymous" ? t("word.nobodyName") : nameOfUser(as, scope));
 
 /** Returns the fields of an object that the server hides from the user. */
@@ -66,8 +69,11 @@ async function hiddenFields({ as, className, scope }, objectId) {
   }
 }
 
-/** Shows that the user may not even query the class. */
-export function showRefusal(page, problem) {
-  const name = page.as === "anonymous" ? t("word.nobodyName") : nameOf("_User", page.as) || page.as;
-  put(page.body, empty({ picture: "lock", title: t("viewing.refused", { who: name }), text: plain(problem.message, 300), actions: [whyLink(page), endButton(page)] }));
+/** Shows that the user may not even query the class (`problem`), or finds nothing. */
+export async function showRefusal(page, problem) {
+  const [name, total] = await Promise.all([nameIt(page), problem || totalOf(page)]);
+  if (page.scope.aborted || page.rows.length > 0) return;
+  const who = said(name);
+  const title = problem ? t("viewing.refused", { who }) : total ? t("viewing.none", { who, total }) : t(Object.keys(page.where).length > 0 ? "grid.nothing" : "grid.empty");
+  put(page.body, empty({ picture: "lock", title, text: problem ? plain(problem.message, 300) : "", actions: [whyLink(page), endButton(page)] }));
 }
