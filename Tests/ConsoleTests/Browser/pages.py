@@ -319,6 +319,46 @@ def scenario_51_shows_every_permission_as_a_sentence(console, rest):
         assert sentence in said, (sentence, said)
 
 
+def scenario_51_follows_changes_made_elsewhere(console, rest):
+    guarded(rest)
+    user = make_user(rest, "followed")
+    open_page(console, "access/Guarded", ".operation")
+    console.click_text("Check without signing in", "main")
+    console.wait_text("the class lets everybody", ".may")
+    console.browser.fill("[aria-label=\"Check a user's access\"]", "half a name")
+    rest.call("PUT", "/schemas/Guarded", {"className": "Guarded", "classLevelPermissions": {**CLP, "find": {"role:Editors": True}}})
+    console.wait("document.querySelector('.operation').parentElement.innerText.includes('role Editors')", 5)
+    console.wait_text("the class lets only role Editors", ".may", 5)
+    # What the operator is typing stays.
+    assert console.value("document.activeElement.value") == "half a name"
+    open_page(console, "schema/Guarded", "main table")
+    rest.call("PUT", "/schemas/Guarded", {"className": "Guarded", "fields": {"later": {"type": "String"}}})
+    console.wait_text("later", "main table", 5)
+    # Rows offer a new field, because the operator may be editing one.
+    rest.create("Guarded", name="one")
+    console.open_class("Guarded")
+    rest.call("PUT", "/schemas/Guarded", {"className": "Guarded", "fields": {"alone": {"type": "String"}}})
+    console.wait_text("1 new field", ".head", 5)
+    console.click(".head .pill")
+    console.wait("document.querySelector('r-grid')?.columns.some(({ name }) => name === 'alone')", 5)
+    # So do the pages of an object and a user.
+    one = rest.create("Guarded", name="first")
+    open_page(console, f"data/Guarded/{one}", ".fields")
+    rest.update("Guarded", one, name="second")
+    console.wait_text("1 changed", ".head", 5)
+    console.click(".head .pill")
+    console.wait_text("second", ".fields")
+    open_page(console, f"users/user/{user['objectId']}", ".facts, .member")
+    log_in(rest, user["username"], "secret word")
+    console.wait_text("1 changed", ".head", 5)
+    console.click(".head .pill")
+    console.wait("document.querySelector('.head .pill') === null")
+    rest.update("_User", user["objectId"], email=f"{user['username']}@example.org")
+    console.wait_text("1 changed", ".head", 5)
+    console.click(".head .pill")
+    console.wait_text("@example.org", "main")
+
+
 def scenario_52_sends_nothing_from_an_unchanged_dialog_and_keeps_other_permissions(console, rest):
     guarded(rest)
     before = permissions(rest, "Guarded")

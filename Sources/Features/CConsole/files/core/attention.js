@@ -3,7 +3,7 @@
 /** The milliseconds without input after which the operator counts as away. */
 const AWAY = 300000;
 /** The polling interval in milliseconds while the page is watched. */
-export const EVERY = 3000;
+const EVERY = 3000;
 
 /** The header field of polling requests, which the server logs at level debug. */
 export const POLL = { "X-Roost-Poll": "1" };
@@ -14,13 +14,22 @@ for (const kind of EVENTS) addEventListener(kind, () => { active = Date.now(); }
 /** Whether the page is being looked at. */
 export const isWatched = () => !document.hidden && Date.now() - active < AWAY;
 
+/** Calls `ask` regularly while the page is watched, less often if responses are slow. The next call reports lasting problems. */
+export async function poll(ask, scope) {
+  for (let took = 0; !scope.aborted;) {
+    await pause(scope, Math.max(EVERY, took * 20));
+    const began = performance.now();
+    if (!scope.aborted) await ask().catch(() => {});
+    took = performance.now() - began;
+  }
+}
+
 /** Waits for a time, and until the page is looked at or `scope` ends. */
 export async function pause(scope, time = EVERY) {
   await new Promise((done) => setTimeout(done, time));
   await watched(scope);
 }
 
-/** Waits until the page is looked at or `scope` ends. */
 function watched(scope) {
   if (isWatched() || scope.aborted) return undefined;
   return new Promise((resolve) => {

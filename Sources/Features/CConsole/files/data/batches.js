@@ -20,7 +20,6 @@ addWords({
 /** The number of objects per request. */
 export const BATCH = 200;
 
-/** Opens a dialog with a progress bar. */
 function openProgress(title, total, size) {
   const control = new AbortController();
   const bar = h("progress", { max: String(total), value: 0, "aria-label": title });

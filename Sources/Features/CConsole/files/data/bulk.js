@@ -29,7 +29,6 @@ addWords({
   "others.callSure": "This calls {name} {n} {n|time|times}. You can't undo it.", "others.called": "{name} called for {n} {n|object|objects}",
 });
 
-/** Creates the editor of an ACL as a form field. */
 const accessInput = ({ body, read, focus }) => ({ element: h(".form", body), read: () => read()?.value, words: () => body[0].innerText.replaceAll("\n", " "), focus });
 
 /** Asks for a field and a value, and sets it; `which` is "selected" or "all", `first` the preselected field. */
@@ -113,7 +112,6 @@ export async function deleteAll(page) {
 
 const rowsOf = (objects, field) => objects.map((object) => ({ id: object.objectId, old: new Map(Object.entries(object)).get(field) }));
 
-/** Reads the values of a field of objects by their ids. */
 async function readIds(className, ids, field, options) {
   const found = [];
   for (let from = 0; from < ids.length; from += 100) {
@@ -225,7 +223,6 @@ export async function openAdding(page, which) {
   });
 }
 
-/** The number of concurrent calls. */
 const CALLS = 4;
 
 /** Calls a function for each object. */

@@ -17,7 +17,6 @@ addWords({
   "edit.again": "Edit again", "fields.edit": "Edit {field}", "fields.clear": "Remove {field}", "fields.open": "Open {class} {id}", "fields.notSet": "not set",
 });
 
-/** The open editor of a grid. */
 let open = null;
 
 /** Whether a field may be changed. Otherwise shows the reason. */
@@ -36,7 +35,6 @@ function refusedAs(field, { path, value, amount }, old) {
   return INLINE.has(field.type) ? { text: asText(whole) } : { value: whole };
 }
 
-/** Whether a text is too long for a line editor. */
 const isLong = (text) => typeof text === "string" && (text.length > 200 || /[\n\r]/.test(text));
 
 /**

@@ -41,6 +41,16 @@ const isNewestFirst = (order) => order === "-createdAt";
 const reversed = (order) => order.split(",").map((key) => (key.startsWith("-") ? key.slice(1) : "-" + key)).join(",");
 const both = (where, edge) => (Object.keys(where).length === 0 ? edge : { $and: [where, edge] });
 
+/** Returns the rows that were changed or deleted elsewhere. */
+export async function changedOf(path, rows, signal) {
+  const ids = rows.map(({ id }) => id);
+  if (ids.length === 0) return [];
+  const { body } = await parse.get(path, { where: { objectId: { $in: ids } }, keys: "updatedAt", limit: ids.length }, { signal, headers: POLL });
+  const now = new Map(body.results.map(({ objectId, updatedAt }) => [objectId, updatedAt]));
+  // Changes that are being stored from here don't count.
+  return rows.filter((row) => !row.unstored?.length && !(now.get(row.id) <= row.updatedAt));
+}
+
 /** The rows of one class; `changed` notifies of everything that affects the display. */
 export class Rows {
   constructor(className, { where = {}, order = "-createdAt", keys, path = objectPath(className), as }) {
@@ -187,12 +197,7 @@ export class Rows {
   async countChanged(from, to, signal) {
     const rows = [];
     for (let index = from; index <= to; index += 1) if (this.at(index)) rows.push(this.at(index));
-    const ids = rows.map(({ id }) => id);
-    if (ids.length === 0) return 0;
-    const { body } = await parse.get(this.path, { where: { objectId: { $in: ids } }, keys: "updatedAt", limit: ids.length }, { signal, headers: POLL });
-    const now = new Map(body.results.map(({ objectId, updatedAt }) => [objectId, updatedAt]));
-    // Changes that are being stored from here don't count.
-    return rows.filter((row) => !row.unstored?.length && this.indexOf(row.id) >= 0 && !(now.get(row.id) <= row.updatedAt)).length;
+    return (await changedOf(this.path, rows, signal)).filter(({ id }) => this.indexOf(id) >= 0).length;
   }
 
   /** Inserts a row at an index, such as a new object at the top. */

@@ -33,7 +33,6 @@ export async function wholeValue(className, row, field, signal) {
   return new Map(Object.entries(body)).get(field);
 }
 
-/** Returns the member of a value at a path of keys. */
 function at(value, path) {
   return path.reduce((inner, key) => (inner !== null && typeof inner === "object" && Object.hasOwn(inner, key) ? inner[key] : undefined), value);
 }
@@ -79,7 +78,6 @@ function retake(row, object) {
   showUnstored(row);
 }
 
-/** Removes a change from the pending ones. */
 function settle(row, mine) {
   row.unstored = row.unstored.filter((other) => other !== mine);
   for (const entry of row.unstored) if (entry.field.name === mine.field.name) delete entry.taken;
@@ -107,7 +105,6 @@ function bodyOf(field, change) {
 /** Returns the changed part of a value: all of it, or the member at a path. */
 const partOf = (value, { path }) => (path ? at(value, path) : value);
 
-/** Returns the value of a field of an untrusted object. */
 const valueOf = (object, field) => new Map(Object.entries(object)).get(field.name);
 
 async function store({ className, rows, row, field, change, old, refused, mine }) {

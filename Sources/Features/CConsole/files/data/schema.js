@@ -17,7 +17,6 @@ export const classesProblem = signal(null);
 /** Fields that name an object, best first. */
 const NAMING = ["name", "title", "username", "label", "subject", "email"];
 
-/** Fields that can't be edited in the console. */
 const READ_ONLY = new Set(["objectId", "createdAt", "updatedAt", "sessionToken", "authData", "emailVerified"]);
 
 /** Loads the classes. With `isForNames`, known classes stay unchanged, because the operator may be editing one. */
@@ -57,6 +56,13 @@ export async function loadCounts() {
 /** Replaces a class with the server's description. */
 export function replaceClass(entry) {
   setClasses([...(classes.peek()?.values() ?? [])].filter(({ className }) => className !== entry.className).concat(describe(entry)));
+}
+
+/** Loads a class if it was changed elsewhere. Returns undefined if it wasn't, or was changed here meanwhile. */
+export async function changedClass(className) {
+  const known = classes.peek()?.get(className);
+  const { body } = await parse.get(schemaPath(className), {}, { headers: POLL });
+  return known && known === classes.peek().get(className) && !isEqual(inJSON(known), inJSON(describe(body))) ? body : undefined;
 }
 
 /** Returns the schema route of a class. */

@@ -10,7 +10,7 @@ import { keepFocus } from "../parts/dialog.js";
 import { empty, failed, loading } from "../parts/states.js";
 import { classList } from "./data/index.js";
 
-/** Builds the page `name`; `draw(content, className, scope)` fills it when a class is chosen and when it changes. */
+/** Builds the page `name`; `draw(content, className, scope)` fills it when a class is chosen, and when it changes unless it returned a function. */
 export function classFrame(name, scope, draw) {
   const content = h("section.content");
   const element = h(".data", classList(scope, name), content);
@@ -20,6 +20,7 @@ export function classFrame(name, scope, draw) {
   let shown;
   let shownQuery;
   let shownClass;
+  let update;
   effect(() => {
     const { page, parts, query } = route();
     const all = classes();
@@ -32,15 +33,18 @@ export function classFrame(name, scope, draw) {
     }
     const description = className ? all.get(className) : all;
     const key = query.toString();
-    if (description && shown === description && shownQuery === key) return;
+    const isSame = description && shownClass === className && shownQuery === key;
+    if (isSame && shown === description) return;
     [shown, shownQuery] = [description, key];
+    if (isSame && update) return update();
+    update = undefined;
     const inner = next();
     setTitle(className, t("rail." + name));
     // A changed page keeps its scroll position.
     const top = className === shownClass ? content.querySelector(".scroll")?.scrollTop : 0;
     shownClass = className;
     if (description) {
-      keepFocus(content, () => draw(content, className, inner));
+      keepFocus(content, () => { update = draw(content, className, inner); });
       content.querySelector(".scroll")?.scrollTo(0, top ?? 0);
     }
     else put(content, empty({ picture: "search", title: t("classes.none"), text: t("classes.chooseHint") }));

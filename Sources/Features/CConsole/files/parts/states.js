@@ -1,6 +1,6 @@
 /** The states of lists (loading, empty, failed), short messages, and undo. */
 
-import { button, h, icon, linked } from "../core/dom.js";
+import { button, h, icon, linked, put } from "../core/dom.js";
 import { session } from "../core/session.js";
 import { plain, t } from "../core/words.js";
 
@@ -63,6 +63,9 @@ export function toast(text, { action, isBad = false, seconds = isBad ? 20 : 6 } 
   element.addEventListener("mouseleave", () => { timer = setTimeout(end, 3000); });
   return end;
 }
+
+/** Offers in an element to show what was changed elsewhere. Without words, removes the offer. */
+export const offer = (host, words, show, picture = "refresh") => put(host, words && h("button.pill", { onclick: () => { put(host); show(); } }, icon(picture), words));
 
 /** Shows the error of a failed action. */
 export const complain = (problem) => toast(problem.message, { isBad: true });

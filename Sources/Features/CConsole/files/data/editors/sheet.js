@@ -40,7 +40,6 @@ export async function openSheet(place) {
 
 addWords({ "text.length": "{n} {n|character|characters}, {size}, {lines} lines", });
 
-/** Creates a large text field. */
 function editText({ value, text }) {
   const area = h("textarea.tall", { autofocus: true, value: text ?? value ?? "", spellcheck: "true", "aria-label": t("word.text") });
   const numbers = h(".numbers", { "aria-hidden": "true" });
@@ -128,7 +127,6 @@ addWords({
   "json.path": "Saves only {path}",
 });
 
-/** Parses JSON, reporting errors by line. */
 function parseJSON(text) {
   try {
     return JSON.parse(text);

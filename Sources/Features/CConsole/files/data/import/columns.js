@@ -45,7 +45,6 @@ export function columnsOf(kind, sample, className, mayAdd) {
   });
 }
 
-/** Returns a valid field name for a column title. */
 function fieldName(title) {
   if (FORBIDDEN.has(title)) return "";
   const words = title.normalize("NFD").replace(/\p{M}/gu, "").split(/[^A-Za-z0-9_]+/).filter(Boolean);

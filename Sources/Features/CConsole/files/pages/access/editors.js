@@ -32,7 +32,6 @@ async function replace(className, before, next) {
   await change(className, { classLevelPermissions: next ?? null });
 }
 
-/** Stores permissions and offers to undo that. */
 async function store(className, before, next) {
   await replace(className, before, next);
   const after = classes.peek().get(className).permissions;
@@ -94,7 +93,7 @@ export function editOperation(className, operation) {
       const given = own(entry);
       put(list, [...given.keys()].filter((key) => !["*", "requiresAuthentication", "pointerFields"].includes(key))
         .map((key) => h(".line.member", h(".grow", principal(key)), iconButton("close", t("access.remove", { who: said(principal(key)) }), () => set(key, null)))));
-      hint.hidden = !given.get("requiresAuthentication") || ![...letIn(entry, permissions, operation).keys()].some((key) => key.startsWith("userField:"));
+      hint.hidden = !given.get("requiresAuthentication") || ["*", "requiresAuthentication"].some((key) => letIn(entry, permissions, operation).has(key));
       const stay = wider();
       put(others, stay.map((other) => h("p.warn", t("perm.stays", { operation: t("clp." + other), who: said(sentenceOf(permissions, other).text) }))),
         stay.length > 0 && check(t("perm.both", { operations: stay.map((other) => t("clp." + other)).join(", ") }), isForAll, (isOn) => { isForAll = isOn; }));

@@ -3,7 +3,7 @@
 import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { address, route } from "../../core/router.js";
-import { latest } from "../../core/signal.js";
+import { effect, latest } from "../../core/signal.js";
 import { addWords, plain, said, t } from "../../core/words.js";
 import { pointerField } from "../../data/editors/pointer.js";
 import { eyesOf } from "../../data/rows.js";
@@ -39,7 +39,14 @@ export async function answerFor(host, { user, name, className, objectId, scope }
 export function mayPanel(className, idOf, scope) {
   const answer = h(".may", { "aria-live": "polite" });
   const next = latest(scope);
-  const ask = (user, name) => answerFor(answer, { user, name, className, objectId: idOf(), scope: next() });
+  let again;
+  const ask = (user, name) => (again = () => answerFor(answer, { user, name, className, objectId: idOf(), scope: next() }))();
+  let known;
+  effect(() => {
+    const now = classes()?.get(className);
+    if (now !== known) again?.();
+    known = now;
+  }, scope);
   const nobody = () => {
     choice?.clear();
     ask(null, t("may.nobody"));

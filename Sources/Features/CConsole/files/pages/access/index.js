@@ -25,11 +25,11 @@ addWords({
 /** Opens the page until `scope` ends. */
 export function open(scope) {
   return classFrame("access", scope, (content, className, inner) => (className ? showClass(content, className, inner)
-    : put(content, empty({ picture: "shield", title: t("classes.choose"), text: t("access.chooseHint") }))));
+    : void put(content, empty({ picture: "shield", title: t("classes.choose"), text: t("access.chooseHint") }))));
 }
 
 function showClass(content, className, scope) {
-  const { permissions } = classes.peek().get(className);
+  let permissions;
   const mayChange = mayChangeClasses();
   // The editors are loaded with the first change.
   const edit = (words, name, ...more) => mayChange && h("button.plain", {
@@ -39,13 +39,14 @@ function showClass(content, className, scope) {
   const object = textField({ "aria-label": t("access.object"), placeholder: t("access.object") });
   const line = (sentence, ...change) => h(".line.member", h(".grow", sentence), edit(...change));
   const fieldsOf = (key) => names(own(permissions).get(key)).map((name) => plain(name, 40)).join(", ") || t("access.noOne");
-  const hidden = own(own(permissions).get("protectedFields"));
+  const update = () => keepFocus(rules, draw);
   effect(() => {
     namesChanged();
-    keepFocus(rules, draw);
+    update();
   }, scope);
   function draw() {
-    const shownRules = [...hidden].filter(([key, fields]) => key !== "*" || names(fields).length > 0);
+    ({ permissions } = classes.peek().get(className));
+    const shownRules = [...own(own(permissions).get("protectedFields"))].filter(([key, fields]) => key !== "*" || names(fields).length > 0);
     const fresh = defaultAccess(permissions);
     put(rules,
       h("section.panel", h("h2", t("access.class")), h("p.quiet", t("access.classHint")), OPERATIONS.map((operation) => operationLine(permissions, operation, edit(t("access.edit", { operation: t("clp." + operation) }), "editOperation", operation)))),
@@ -60,6 +61,7 @@ function showClass(content, className, scope) {
   put(content, h("header.head", h("a.plain.back", { href: address("access"), "aria-label": t("classes.label") }, icon("back")), h("h1", shown(className, 80)), h(".space"),
     h("a.button.wide", { href: address("data", [className]) }, t("word.rows")), h("a.button.wide", { href: address("schema", [className]) }, t("rail.schema"))),
   h(".scroll", h(".two", rules, h("section.panel", h("h2", t("access.asks")), h(".form", object, mayPanel(className, () => object.value.trim(), scope))))));
+  return update;
 }
 
 function operationLine(permissions, operation, edit) {

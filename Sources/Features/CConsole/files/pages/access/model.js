@@ -45,8 +45,7 @@ export function letIn(entry, permissions, operation) {
   const fields = [...(operation === "create" ? [] : names(all.get("pointerFields"))), ...legacyFields(permissions, operation)].map((field) => `userField:${field}`);
   const keys = new Set([...all.keys()].filter((key) => all.get(key) && key !== "pointerFields" && (key !== "requiresAuthentication" || fields.length === 0)).concat(fields));
   const widest = WIDEST.find((key) => keys.has(key));
-  const rank = (key) => (key.startsWith("role:") ? 1 : key.startsWith("userField:") ? 3 : 2);
-  return new Map((widest ? [widest] : [...keys].sort((left, right) => rank(left) - rank(right))).map((key) => [key, principal(key)]));
+  return new Map((widest ? [widest] : [...keys]).map((key) => [key, principal(key)]));
 }
 
 const WIDEST = ["*", "requiresAuthentication"];

@@ -90,7 +90,6 @@ const entries = (rows) => table(t("rail.audit"), [[t("audit.what")], [t("word.wh
   [h("button.link.wrap", { "aria-label": t("audit.open", { what: said(row), path: row.path ?? "" }), onclick: () => show(row) }, said(row)), h("div.quiet.mono", shown(row.path ?? "", 80))],
   h("time", { title: date(row.at, true) }, ago(row.at)), [shown(row.operator ?? "", 40), row.role !== row.operator && h("span.quiet", " ", plain(row.role ?? "", 20))], links(row, 3), result(row)]));
 
-/** Describes an action. */
 function said({ method, path, className, count, fields }) {
   if (path === "session") return t("audit.session." + method);
   const of = className ? plain(className, 40) : "";

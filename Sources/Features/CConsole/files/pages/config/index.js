@@ -170,7 +170,6 @@ function history(name, again) {
 /** Whether an audited value is incomplete, because the audit log stores no secrets. */
 const holdsSecret = (value) => value === "changed" || (value !== null && typeof value === "object" && Object.values(value).some(holdsSecret));
 
-/** The number of audit pages to search. */
 const PAGES = 5;
 
 async function fill(host, name, setAgain) {

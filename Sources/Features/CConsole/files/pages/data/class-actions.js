@@ -1,6 +1,6 @@
 /** Actions on rows: shortcuts, the line below the grid, and the offer to show new objects. */
 
-import { EVERY, isWatched } from "../../core/attention.js";
+import { poll } from "../../core/attention.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
@@ -8,15 +8,15 @@ import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { addWords, number, plain, t } from "../../core/words.js";
 import { build, mayBuild, missingIndex } from "../../data/indexing.js";
-import { counts, typeOf } from "../../data/schema.js";
-import { complain, toast } from "../../parts/states.js";
+import { changedClass, counts, typeOf } from "../../data/schema.js";
+import { complain, offer, toast } from "../../parts/states.js";
 
 addWords({
   "keys.edit": "Edit the cell", "keys.openObject": "Open the object, or what the pointer leads to", "keys.tab": "Save and go right, drop the edit", "keys.select": "Select the row",
   "keys.range": "Select cells", "keys.copy": "Copy and paste cells", "keys.column": "Menu of the column: order, filter", "keys.clear": "Remove the value, or delete selected rows",
   "keys.filterCell": "Filter by this cell", "grid.slow": "Sorting by {field} read all {count} rows ({time} s).", "grid.buildIndex": "Build an index",
   "grid.slowFilter": "Filtering by {field} read all {count} rows ({time} s).", "grid.range": "{n} {n|cell|cells}", "grid.partly": "Of {n} loaded {n|cell|cells}:",
-  "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}", "grid.newRows": "{n} new", "grid.changedRows": "{n} changed", "grid.newRowsHint": "Show the rows as they are now", "foot.set": "Set a field",
+  "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}", "grid.newRows": "{n} new", "grid.newFields": "{n} new {n|field|fields}", "foot.set": "Set a field",
   "foot.add": "Add to …", "foot.call": "Call a function", "import.left": "The import of {name} ended with its tab: {n} {n|row was|rows were} stored.",
 });
 
@@ -161,33 +161,19 @@ function slowFind(page, lacks) {
 
 /** Checks for new objects while the page is watched, less often if responses are slow. */
 export function watchNewer(page) {
-  const ask = async () => {
+  poll(async () => {
     const { rows } = page;
-    const began = performance.now();
-    if (isWatched() && rows.isCounted) {
-      try {
-        const { firstRow, lastRow } = page.grid.geometry?.view(rows.length) ?? { firstRow: 0, lastRow: -1 };
-        const [added, changed] = await Promise.all([rows.countNewer(page.scope), rows.countChanged(firstRow, lastRow, page.scope)]);
-        if (rows === page.rows && rows.length === 0 && added > 0) page.reload();
-        else if (rows === page.rows) offer(page, added, changed);
-      } catch {
-        // The next check reports it.
-      }
-    }
-    if (!page.scope.aborted) setTimeout(ask, Math.max(EVERY, (performance.now() - began) * 50));
-  };
-  setTimeout(ask, EVERY);
-}
-
-function offer(page, added, changed) {
-  const words = [changed > 0 && t("grid.changedRows", { n: changed }), added > 0 && t("grid.newRows", { n: added })].filter(Boolean).join(", ");
-  put(page.newer, words && h("button.pill", {
-    title: t("grid.newRowsHint"), onclick: () => {
-      put(page.newer);
+    if (!rows.isCounted) return;
+    const { firstRow, lastRow } = page.grid.geometry?.view(rows.length) ?? { firstRow: 0, lastRow: -1 };
+    const [added, changed, changedTo] = await Promise.all([rows.countNewer(page.scope), rows.countChanged(firstRow, lastRow, page.scope), changedClass(page.className)]);
+    if (rows !== page.rows) return;
+    const fields = Object.keys(changedTo?.fields ?? {}).filter((name) => !page.description.fields.has(name)).length;
+    if (rows.length === 0 && added > 0) page.reload();
+    else offer(page.newer, [["grid.changedRows", changed], ["grid.newRows", added], ["grid.newFields", fields]].filter(([, n]) => n > 0).map(([words, n]) => t(words, { n })).join(", "), () => {
       if (added > 0) page.grid.moveTo(0, page.grid.active.column);
       page.reload();
-    },
-  }, icon(added > 0 ? "up" : "refresh"), words));
+    }, added > 0 ? "up" : "refresh");
+  }, page.scope);
 }
 
 const KEY = "roost.import";

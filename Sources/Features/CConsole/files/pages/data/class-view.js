@@ -105,7 +105,6 @@ function header(page) {
 /** Sessions are created by log-ins. */
 const mayCreate = ({ className, as }) => mayWrite() && className !== "_Session" && !as;
 
-/** Opens the form of a new object. */
 async function createObject(page) {
   const { openNew } = await import("./new.js");
   await openNew(page);

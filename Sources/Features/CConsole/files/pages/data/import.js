@@ -150,7 +150,6 @@ function columnRow(column, work) {
 
 const countOf = async (className) => (await parse.get(objectPath(className), { count: 1, limit: 0 })).body.count;
 
-/** Sends the rows, or only checks them. */
 async function run(work, columns, isDryRun) {
   const { className, file, form } = work;
   const total = { stored: 0, skipped: 0, refused: 0, rows: 0, list: [] };

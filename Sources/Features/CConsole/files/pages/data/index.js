@@ -1,6 +1,6 @@
 /** The data page: the list of classes, and next to it a class, an object or nothing. */
 
-import { EVERY, isWatched } from "../../core/attention.js";
+import { poll } from "../../core/attention.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, remembered, route } from "../../core/router.js";
@@ -8,7 +8,7 @@ import { mayChangeClasses, setTitle } from "../../core/session.js";
 import { effect, latest, signal } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
 import { counted } from "../../data/cells.js";
-import { classes, classesProblem, counts, isServerClass, loadClasses, loadCounts, loadViews, savedViews } from "../../data/schema.js";
+import { changedClass, classes, classesProblem, counts, isServerClass, loadClasses, loadCounts, loadViews, replaceClass, savedViews } from "../../data/schema.js";
 import { empty, failed, loading } from "../../parts/states.js";
 import { openClass } from "./class-view.js";
 
@@ -103,7 +103,13 @@ export function classList(scope, page = "data") {
   });
   const list = h(".list", { onkeydown: walk });
   let shownClass;
-  follow(scope);
+  // Rows offer new fields instead, because the operator may be editing one.
+  poll(async () => {
+    await loadCounts();
+    const [className] = route.peek().parts;
+    const changed = page !== "data" && className && await changedClass(className);
+    if (changed) replaceClass(changed);
+  }, scope);
   addKeys(t("classes.label"), { "/": { words: t("classes.find"), do: () => input.focus() } }, scope);
   effect(() => {
     const all = classes();
@@ -138,16 +144,6 @@ export function classList(scope, page = "data") {
   const title = h("h1", t("rail." + page));
   effect(() => { title.hidden = Boolean(route().parts[0]) || page === "schema"; }, scope);
   return h("nav.classes", { "aria-label": t("classes.label") }, h(".find", title, input), list, h(".foot", add));
-}
-
-/** Reloads counts and classes while the page is watched, less often if responses are slow. */
-async function follow(scope) {
-  for (let took = 0; !scope.aborted;) {
-    await new Promise((done) => setTimeout(done, Math.max(EVERY, took * 20)));
-    const began = performance.now();
-    if (isWatched() && !scope.aborted) await loadCounts();
-    took = performance.now() - began;
-  }
 }
 
 function walk(event) {

@@ -1,6 +1,7 @@
 /** One object: fields, permissions, references, JSON and history; or only its fields next to the grid. */
 
 import { objectPath, parse, send } from "../../core/api.js";
+import { poll } from "../../core/attention.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
@@ -11,11 +12,11 @@ import { deleteRows } from "../../data/batches.js";
 import { drawPointer, sentence, summary } from "../../data/cells.js";
 import { fieldList } from "../../data/editing.js";
 import { tree } from "../../data/editors/tree.js";
-import { Row, SHORTEN, showObjects } from "../../data/rows.js";
+import { changedOf, Row, SHORTEN, showObjects } from "../../data/rows.js";
 import { nameOfRow } from "../../data/save.js";
 import { classes, learn, nameOf, namesChanged, ranked, typeOf } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
-import { copyButton, empty, failed, loading } from "../../parts/states.js";
+import { copyButton, empty, failed, loading, offer } from "../../parts/states.js";
 
 addWords({
   "object.access": "ACL", "object.pointedAt": "Pointed at by", "object.nothing": "Nothing", "object.copyId": "Copy the id",
@@ -59,7 +60,9 @@ export async function openObject(host, className, objectId, outer, next = latest
   }, scope);
   const question = h("div");
   import("../access/eyes.js").then(({ mayPanel }) => put(question, mayPanel(className, () => objectId, scope)));
-  put(host, header(className, objectId, row, remove, scope), h(".object",
+  const newer = h("span.newer");
+  poll(async () => offer(newer, (await changedOf(objectPath(className), [row], scope)).length > 0 && t("grid.changedRows", { n: 1 }), again), scope);
+  put(host, header(className, objectId, row, remove, scope, newer), h(".object",
     h(".object-main", h("section.panel", h("h2", t("word.fields")), list), json, history),
     h(".object-side", panel(t("object.access"), [access, question]), panel(t("word.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
   addKeys(t("object.keys"), {
@@ -79,7 +82,7 @@ const gone = (className, objectId) => empty({
   actions: [h("a.button", { href: address("trash", [className]) }, t("object.toTrash")), h("a.button", { href: address("data", [className]) }, t("object.back", { class: className }))],
 });
 
-function header(className, objectId, row, remove, scope) {
+function header(className, objectId, row, remove, scope, newer) {
   const title = h("h1");
   effect(() => {
     namesChanged();
@@ -87,7 +90,7 @@ function header(className, objectId, row, remove, scope) {
   }, scope);
   return h("header.head", h("a.plain.back", { href: address("data", [className]), "aria-label": t("object.back", { class: className }) }, icon("back")),
     h("a.crumb", { href: address("data", [className]) }, shown(className, 40)), h("span.quiet.crumb", "/"), title, h("code.quiet.crumb", plain(objectId, 40)),
-    h("button.plain", { "aria-label": t("object.copyId"), title: t("object.copyId"), onclick: () => navigator.clipboard?.writeText(objectId) }, icon("copy")),
+    h("button.plain", { "aria-label": t("object.copyId"), title: t("object.copyId"), onclick: () => navigator.clipboard?.writeText(objectId) }, icon("copy")), newer,
     h(".space"), mayWrite() && button(".plain.bad", remove, icon("trash"), h("span.words", t("delete"))));
 }
 
@@ -160,8 +163,6 @@ function changes({ ids, before, after, fields }, objectId) {
   return (fields ?? [...now.keys()]).filter((field) => field !== "updatedAt").slice(0, 12)
     .map((field) => t(after ? "history.change" : "history.was", { field, before: inWords(old.get(field)), after: inWords(now.get(field)) }));
 }
-
-addWords({ });
 
 /** Opens or closes the inspector of a page. */
 export function toggle(page) {

@@ -14,7 +14,7 @@ import { nameOfUser } from "../access/eyes.js";
 addWords({
   "viewing.title": "View {class} as", "viewing.user": "A user", "viewing.nobody": "Without signing in", "viewing.label": "As {who} sees it",
   "viewing.says": "As {who} sees it: {n} of {total}; {hidden} hidden.",
-  "viewing.all": "As {who} sees it: all {total}.", "viewing.fields": "The first lacks {fields}.", "viewing.refused": "{who} sees nothing", "viewing.none": "{who} finds none of the {total} {total|object|objects}.",
+  "viewing.all": "As {who} sees it: all {total}.", "viewing.fields": "The first lacks {fields}.", "viewing.refused": "{who} sees nothing", "viewing.none": "{who} finds none of the {total} objects.",
 });
 
 /** Asks for the user and opens the view. */
@@ -54,7 +54,6 @@ export async function tellViewing(page) {
   }, scope);
 }
 
-/** Counts the objects with all rights. */
 const totalOf = ({ className, where, scope }) => parse.get(objectPath(className), { where, count: 1, limit: 0 }, { signal: scope }).then(({ body }) => body.count, () => undefined);
 
 const nameIt = ({ as, scope }) => (as === "anonymous" ? t("word.nobodyName") : nameOfUser(as, scope));
@@ -71,9 +70,7 @@ async function hiddenFields({ as, className, scope }, objectId) {
 
 /** Shows that the user may not even query the class (`problem`), or finds nothing. */
 export async function showRefusal(page, problem) {
-  const [name, total] = await Promise.all([nameIt(page), problem || totalOf(page)]);
+  const [who, total] = await Promise.all([nameIt(page), !problem && totalOf(page)]);
   if (page.scope.aborted || page.rows.length > 0) return;
-  const who = said(name);
-  const title = problem ? t("viewing.refused", { who }) : total ? t("viewing.none", { who, total }) : t(Object.keys(page.where).length > 0 ? "grid.nothing" : "grid.empty");
-  put(page.body, empty({ picture: "lock", title, text: problem ? plain(problem.message, 300) : "", actions: [whyLink(page), endButton(page)] }));
+  put(page.body, empty({ picture: "lock", title: t(total ? "viewing.none" : "viewing.refused", { who: said(who), total }), text: plain(problem?.message ?? "", 300), actions: [whyLink(page), endButton(page)] }));
 }

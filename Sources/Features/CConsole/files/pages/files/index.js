@@ -100,7 +100,6 @@ function ownURL({ name }) {
   return `${location.origin}${(mount ?? "/parse").replace(/\/$/, "")}/files/${encodeURIComponent(appId)}/${encodeURIComponent(name)}`;
 }
 
-/** Opens a file with its preview. */
 function openFile(file, again) {
   const preview = h(".preview");
   return openDialog({ title: plain(fileName(file.name), 80), kind: "sheet" }, (close) => {
@@ -118,7 +117,6 @@ function openFile(file, again) {
   });
 }
 
-/** Deletes the file after asking. Returns whether it was deleted. */
 async function askToDelete(file) {
   const name = fileName(file.name);
   try {

@@ -1,7 +1,7 @@
 /** Live queries: the events of a class as they happen, and the connected clients with their subscriptions. */
 
 import { send, untilReachable } from "../../core/api.js";
-import { pause } from "../../core/attention.js";
+import { pause as wait } from "../../core/attention.js";
 import { button, h, icon, option, put, textField } from "../../core/dom.js";
 import { address } from "../../core/router.js";
 import { setTitle } from "../../core/session.js";
@@ -49,7 +49,7 @@ export function open(scope) {
         if (scope.aborted) return;
         draw(body, number, live);
         if (live.classes?.length > 0 && !events.childElementCount) put(events, eventPanel(live.classes, scope));
-        await pause(scope, PAUSE);
+        await wait(scope, PAUSE);
       } while (follows && !scope.aborted);
     } catch (problem) {
       if (!scope.aborted) put(body, failed(problem, begin));
@@ -187,7 +187,7 @@ function eventPanel(classes, scope) {
         dropped += Math.max(0, lines.length - MOST);
         lines.splice(0, Math.max(0, lines.length - MOST));
         if (body.events.length > 0 || body.skipped > 0 || body.isNew) draw();
-        await pause(own, GATHER);
+        await wait(own, GATHER);
       }
     } catch (refusal) {
       if (own.aborted) return;

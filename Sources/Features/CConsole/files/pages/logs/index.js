@@ -20,7 +20,6 @@ addWords({
   "logs.emptyHint": "Remove a filter, or wait for the next line.", "logs.keys": "Log", "logs.find": "Find a text",
 });
 
-/** The maximum number of stored lines. */
 const MOST = 10_000;
 /** The delay in milliseconds before the next lines are requested. */
 const PAUSE = 400;
@@ -131,7 +130,6 @@ const given = (filters) => Object.fromEntries(Object.entries(filters).filter(([,
 
 const same = (line) => JSON.stringify([line.at, line.message, line.fields]);
 
-/** Merges two lists of lines in order of time. */
 function merged(left, right) {
   const known = new Set(right.map(same));
   return [...left.filter((line) => !known.has(same(line))), ...right].sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0));

@@ -81,7 +81,6 @@ addWords({
 export const levelMark = (level) => h("span", { class: `level ${level === "error" ? "bad" : level === "warn" ? "warn" : "quiet"}` },
   t(level === "error" ? "word.error" : level === "warn" ? "word.warning" : level === "info" ? "line.info" : "line.other"));
 
-/** Returns texts unchanged and other values as JSON. */
 const text = (value) => (typeof value === "string" ? value : JSON.stringify(value) ?? "");
 
 /** Returns the elements of a line's row: its time, level and message. */

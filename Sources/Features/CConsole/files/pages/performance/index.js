@@ -34,7 +34,6 @@ const CALLS = { least: 1, most: 10_000 };
 const bounded = ({ least, most }) => (value) => (value <= least ? t("performance.under", { ms: time(least) }) : value >= most ? t("performance.over", { ms: time(most) }) : time(value));
 const rate = (value) => String(Number(value.toPrecision(3)));
 
-/** Returns the charts with their series. */
 function charts(countsRequests) {
   const of = countsRequests ? REQUESTS : CALLS;
   const first = countsRequests ? [

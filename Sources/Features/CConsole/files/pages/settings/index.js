@@ -85,7 +85,6 @@ async function checkPush() {
   }
 }
 
-/** Shows how to change an option. */
 function explain({ name, source, from, lines: given }) {
   const lines = JSON.stringify(given, null, 2);
   const [value, ...others] = Object.values(given);

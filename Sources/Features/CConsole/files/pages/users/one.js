@@ -1,9 +1,11 @@
 /** One user or role with related objects and actions. */
 
 import { objectPath, parse } from "../../core/api.js";
+import { POLL, poll } from "../../core/attention.js";
 import { button, h, icon, labelled, option, put, textField } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
+import { latest } from "../../core/signal.js";
 import { addWords, ago, date, drawnApart, plain, shown, t } from "../../core/words.js";
 import { summary } from "../../data/cells.js";
 import { thumbnail } from "../../data/editors/file.js";
@@ -12,7 +14,7 @@ import { Row } from "../../data/rows.js";
 import { classes, isServerClass, learn, nameOf, typeOf } from "../../data/schema.js";
 import { noValue, pointer } from "../../data/values.js";
 import { confirm, keepFocus, openDialog, openForm } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, record, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, offer, record, toast } from "../../parts/states.js";
 import { endButton, how, tabs } from "./index.js";
 
 addWords({
@@ -28,9 +30,16 @@ addWords({
 });
 
 /** Shows a user or role in an element until `scope` ends. */
-export async function openOne(host, kind, id, scope) {
+export async function openOne(host, kind, id, outer, next = latest(outer)) {
+  const scope = next();
   const className = kind === "user" ? "_User" : "_Role";
-  const again = () => openOne(host, kind, id, scope);
+  const again = () => openOne(host, kind, id, outer, next);
+  const newer = h("span.newer");
+  const user = pointer("_User", id);
+  // Sessions change with each use.
+  const state = async () => JSON.stringify(await Promise.all([[className, { objectId: id }], ["_Role", { users: user }], ["_Session", { user }]].map(async ([name, where]) => (
+    await find(name, where, scope, { keys: "objectId", order: "objectId" }, POLL)).results.map(({ objectId, updatedAt }) => objectId + (name === className ? updatedAt : "")))));
+  const first = state().catch(() => {});
   let object;
   try {
     object = (await parse.get(objectPath(className, id), {}, { signal: scope, headers: { "X-Roost-Shorten": "1024" } })).body;
@@ -40,9 +49,10 @@ export async function openOne(host, kind, id, scope) {
   }
   if (scope.aborted) return;
   learn(className, object);
+  poll(async () => offer(newer, (await state()) !== (await first) && t("grid.changedRows", { n: 1 }), again), scope);
   const list = kind === "user" ? [] : ["roles"];
-  keepFocus(host, () => put(host, h("header.head", h("a.plain.back", { href: address("users", list), "aria-label": t("users." + kind + "s") }, icon("back")), kind === "user" && avatar(object, scope), h("h1", shown(nameOf(className, id) || id, 80)), h("code.quiet.crumb", plain(id, 40)), h(".space"),
-    h("a.button", { href: address("data", [className, id]) }, icon("data"), h("span.words", t("one.object")))), tabs(kind + "s"), h(".scroll", (kind === "user" ? user : role)(object, again, scope))));
+  keepFocus(host, () => put(host, h("header.head", h("a.plain.back", { href: address("users", list), "aria-label": t("users." + kind + "s") }, icon("back")), kind === "user" && avatar(object, scope), h("h1", shown(nameOf(className, id) || id, 80)), h("code.quiet.crumb", plain(id, 40)), newer, h(".space"),
+    h("a.button", { href: address("data", [className, id]) }, icon("data"), h("span.words", t("one.object")))), tabs(kind + "s"), h(".scroll", (kind === "user" ? userPage : role)(object, again, scope))));
 }
 
 /** Creates a picture from the first image among the user's fields, or from the initial of the name. */
@@ -63,9 +73,9 @@ function later(scope, read) {
   return host;
 }
 
-const find = async (className, where, scope, more = {}) => (await parse.get(objectPath(className), { where, limit: 100, ...more }, { signal: scope })).body;
+const find = async (className, where, scope, more = {}, headers = {}) => (await parse.get(objectPath(className), { where, limit: 100, ...more }, { signal: scope, headers })).body;
 
-function user(object, again, scope) {
+function userPage(object, again, scope) {
   const id = object.objectId;
   const name = plain(nameOf("_User", id) || id, 60);
   const isLocked = object.ACL !== undefined && object.ACL !== null && Object.keys(object.ACL).length === 0;
@@ -74,16 +84,14 @@ function user(object, again, scope) {
   // The server never returns this field, but it can be used in a condition.
   find("_User", { objectId: id, _account_lockout_expires_at: { $gt: { __type: "Date", iso: new Date().toISOString() } } }, scope, { keys: "objectId" })
     .then(({ results }) => results.length > 0 && put(state, h("span.bad", t("one.paused"))), () => {});
-  const sessions = h("div");
   const seen = h("span", "\u2026");
-  const drawSessions = async () => put(sessions, later(scope, async () => {
+  const sessions = later(scope, async () => {
     const { results } = await find("_Session", { user: pointer("_User", id) }, scope, { keys: "createdWith,expiresAt,installationId", order: "-updatedAt" });
     put(seen, results.length > 0 ? h("time", { title: date(results[0].updatedAt, true) }, ago(results[0].updatedAt)) : drawnApart(t("one.noSession")));
     const devices = await devicesOf(results.map(({ installationId }) => installationId).filter((key) => typeof key === "string"), scope);
     return results.length === 0 ? h("p.quiet", t("one.noSessions")) : results.map((entry) => h(".line.member", h(".grow", h("div", { title: date(entry.createdAt, true) }, ago(entry.createdAt), " \u00b7 ", how(entry)),
-      h(".quiet", devices.has(entry.installationId) && [shown(devices.get(entry.installationId), 60), " \u00b7 "], entry.expiresAt?.iso ? t("one.ends", { when: ago(entry.expiresAt.iso) }) : "")), endButton(entry, drawSessions)));
-  }));
-  drawSessions();
+      h(".quiet", devices.has(entry.installationId) && [shown(devices.get(entry.installationId), 60), " \u00b7 "], entry.expiresAt?.iso ? t("one.ends", { when: ago(entry.expiresAt.iso) }) : "")), endButton(entry, again)));
+  });
   return h(".two", h("div",
     panel(t("one.facts"), fact(t("word.name"), shown(object.username ?? "", 80)),
       fact(t("users.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
