@@ -359,6 +359,23 @@ def scenario_51_follows_changes_made_elsewhere(console, rest):
     console.wait_text("@example.org", "main")
 
 
+def scenario_51_opens_the_permissions_of_the_class_before(console, rest):
+    guarded(rest)
+    for page in ("data", "schema"):
+        open_page(console, f"{page}/Guarded", ".content h1")
+        console.click(".rail [aria-label=Permissions]")
+        console.wait("location.pathname.endsWith('/access/Guarded') && document.querySelector('.operation')")
+    console.open_class("Guarded")
+    console.press("g", "w")
+    console.wait("location.pathname.endsWith('/access/Guarded')")
+    for words, page in (("Schema", "schema"), ("Permissions", "access")):
+        console.open_class("Guarded")
+        console.click(".content [aria-label='More actions']")
+        console.wait("document.querySelector('.menu')")
+        console.click_text(words, ".menu")
+        console.wait(f"location.pathname.endsWith('/{page}/Guarded')")
+
+
 def scenario_52_sends_nothing_from_an_unchanged_dialog_and_keeps_other_permissions(console, rest):
     guarded(rest)
     before = permissions(rest, "Guarded")

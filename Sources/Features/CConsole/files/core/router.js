@@ -24,6 +24,12 @@ export function address(page, parts = [], query = {}) {
   return base + [page, ...parts].map(encodeURIComponent).join("/") + (text ? "?" + text : "");
 }
 
+/** Returns the address of a page. Permissions open with the class of the rows or schema before. */
+export function pageAddress(name) {
+  const { page, parts } = route.peek();
+  return address(name, name === "access" && ["data", "schema"].includes(page) ? parts.slice(0, 1) : []);
+}
+
 const leaving = new Set();
 
 /** Calls a function before navigation leaves the page, until `scope` ends. */

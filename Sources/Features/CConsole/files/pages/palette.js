@@ -3,7 +3,7 @@
 import { objectPath, parse } from "../core/api.js";
 import { debounce, h, icon, put } from "../core/dom.js";
 import { list, readable } from "../core/keys.js";
-import { address, go, route } from "../core/router.js";
+import { address, go, pageAddress, route } from "../core/router.js";
 import { addWords, shown, t } from "../core/words.js";
 import { classes, loadClasses, namingField } from "../data/schema.js";
 import { openDialog, show } from "../parts/dialog.js";
@@ -26,7 +26,7 @@ export function open(pages) {
     const text = input.value.trim().toLowerCase();
     const fits = (name) => name.toLowerCase().includes(text);
     rows = [
-      ...Object.keys(pages).filter((name) => fits(t("rail." + name))).map((name) => ({ words: t("rail." + name), kind: t("palette.page"), icon: pages[name].icon, to: address(name) })),
+      ...Object.keys(pages).filter((name) => fits(t("rail." + name))).map((name) => ({ words: t("rail." + name), kind: t("palette.page"), icon: pages[name].icon, to: pageAddress(name) })),
       ...[...(classes.peek()?.keys() ?? [])].filter(fits)
         .sort((left, right) => left.toLowerCase().indexOf(text) - right.toLowerCase().indexOf(text))
         .slice(0, 12).map((name) => ({ words: name, kind: t("palette.class"), icon: "columns", to: address("data", [name]) })),

@@ -3,7 +3,7 @@
 import { asks, isReachable, token, TOKEN } from "../core/api.js";
 import { brand, h, icon, put } from "../core/dom.js";
 import { addKeys, readable } from "../core/keys.js";
-import { address, go, remember, route } from "../core/router.js";
+import { address, go, pageAddress, remember, route } from "../core/router.js";
 import { applyTheme, readSession, resume, session, signOut, theme } from "../core/session.js";
 import { effect, latest } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
@@ -70,7 +70,7 @@ export function openShell() {
     // With Shift the key means redo, which must not undo another step.
     "Mod+z": { words: t("keys.undo"), do: ({ shiftKey }) => !shiftKey && import("../parts/states.js").then(({ undoLast }) => undoLast()) },
     ...Object.fromEntries(Object.entries(pages).map(([name, { key }]) => [key, {
-      words: t("keys.go", { page: t("rail." + name) }), do: () => go(address(name)),
+      words: t("keys.go", { page: t("rail." + name) }), do: () => go(pageAddress(name)),
     }])),
   });
   let shown;
@@ -138,12 +138,13 @@ function focusHeading(main, scope) {
 function rail(pages) {
   const { server, operator } = session.peek();
   const item = (name, words, keys, action) => h("button.item", { onclick: action, "aria-label": words, title: words }, icon(name), h("span", words), keys && h("kbd", keys));
-  const link = (name) => h(IN_BAR.includes(name) ? "a.item" : "a.item.wide", { href: address(name), "aria-label": t("rail." + name), title: t("rail." + name) }, icon(pages[name].icon), h("span", t("rail." + name)));
+  const link = (name) => h(IN_BAR.includes(name) ? "a.item" : "a.item.wide", { "aria-label": t("rail." + name), title: t("rail." + name) }, icon(pages[name].icon), h("span", t("rail." + name)));
   const links = new Map(Object.keys(pages).map((name) => [name, link(name)]));
   const groups = Object.entries(GROUPS).map(([group, names]) => [group, names.filter((name) => links.has(name))]);
   effect(() => {
     const { page } = route();
     for (const [name, element] of links) {
+      element.href = pageAddress(name);
       element.toggleAttribute("aria-current", name === page);
       if (name === page) element.setAttribute("aria-current", "page");
     }
@@ -151,7 +152,7 @@ function rail(pages) {
   const name = plain(operator.name || t("rail.more"), 40);
   const more = item("user", name, "", (event) => openMenu(event.currentTarget, () => [
     ...(matchMedia("(max-width: 639px)").matches ? groups.flatMap(([, names]) => [...names.filter((one) => !IN_BAR.includes(one))
-      .map((one) => ({ words: t("rail." + one), icon: pages[one].icon, do: () => go(address(one)) })), null]) : []),
+      .map((one) => ({ words: t("rail." + one), icon: pages[one].icon, do: () => go(pageAddress(one)) })), null]) : []),
     ...["auto", "light", "dark"].map((value) => ({
       words: t("theme." + value), isChecked: theme.peek() === value, do: () => applyTheme(value),
     })),

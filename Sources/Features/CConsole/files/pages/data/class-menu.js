@@ -31,6 +31,8 @@ export function open(page, anchor) {
       go(address("data", [page.className]));
     }, complain) },
     null,
+    ...["schema", "access"].map((name) => ({ words: t("rail." + name), icon: name === "schema" ? name : "shield", do: () => go(address(name, [page.className])) })),
+    null,
     !page.as && { words: t("menu.export"), icon: "down", do: async () => (await import("./export.js")).openExport(page) },
     mayChange && { words: t("menu.import"), icon: "up", do: async () => { if (await (await import("./import.js")).openImport(page.className)) page.reload(); } },
     mayChange && n > 0 && null,
