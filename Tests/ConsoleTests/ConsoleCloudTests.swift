@@ -28,6 +28,13 @@ struct ConsoleCloudTests {
             let trigger = answer["triggers"]?.arrayValue?.first { $0["className"] == "Triggered" }
             #expect(trigger?["event"] == "beforeSave" && trigger?["calls"] == 0)
             #expect(answer["hosts"]?.arrayValue?.contains { $0["kind"] == "swift" && $0["state"] == "ready" } == true)
+            func hasWebhooks(_ answer: TestAnswer) -> Bool? {
+                answer["hosts"]?.arrayValue?.contains { $0["kind"] == "webhook" }
+            }
+            #expect(hasWebhooks(answer) == false, "\(answer.text)")
+            let hook: JSONValue = ["functionName": "hooked", "url": "http://127.0.0.1:9/hook"]
+            _ = try await server.send("POST", "/hooks/functions", hook, as: .master).succeeded()
+            #expect(hasWebhooks(try await browser.send("GET", "/console/api/cloud")) == true)
         }
     }
 

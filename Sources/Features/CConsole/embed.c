@@ -168,114 +168,111 @@ static const unsigned char file_51[] = {
 #embed "files/pages/data/object-view.js"
 };
 static const unsigned char file_52[] = {
-#embed "files/pages/data/viewing.js"
-};
-static const unsigned char file_53[] = {
 #embed "files/pages/files/index.js"
 };
-static const unsigned char file_54[] = {
+static const unsigned char file_53[] = {
 #embed "files/pages/health/index.js"
 };
-static const unsigned char file_55[] = {
+static const unsigned char file_54[] = {
 #embed "files/pages/live/index.js"
 };
-static const unsigned char file_56[] = {
+static const unsigned char file_55[] = {
 #embed "files/pages/logs/index.js"
 };
-static const unsigned char file_57[] = {
+static const unsigned char file_56[] = {
 #embed "files/pages/logs/lines.js"
 };
-static const unsigned char file_58[] = {
+static const unsigned char file_57[] = {
 #embed "files/pages/operators.js"
 };
-static const unsigned char file_59[] = {
+static const unsigned char file_58[] = {
 #embed "files/pages/palette.js"
 };
-static const unsigned char file_60[] = {
+static const unsigned char file_59[] = {
 #embed "files/pages/performance/index.js"
 };
-static const unsigned char file_61[] = {
+static const unsigned char file_60[] = {
 #embed "files/pages/push/compose.js"
 };
-static const unsigned char file_62[] = {
+static const unsigned char file_61[] = {
 #embed "files/pages/push/index.js"
 };
-static const unsigned char file_63[] = {
+static const unsigned char file_62[] = {
 #embed "files/pages/rest/index.js"
 };
-static const unsigned char file_64[] = {
+static const unsigned char file_63[] = {
 #embed "files/pages/schema/diagram.js"
 };
-static const unsigned char file_65[] = {
+static const unsigned char file_64[] = {
 #embed "files/pages/schema/forms.js"
 };
-static const unsigned char file_66[] = {
+static const unsigned char file_65[] = {
 #embed "files/pages/schema/index.js"
 };
-static const unsigned char file_67[] = {
+static const unsigned char file_66[] = {
 #embed "files/pages/schema/new-class.js"
 };
-static const unsigned char file_68[] = {
+static const unsigned char file_67[] = {
 #embed "files/pages/settings/index.js"
 };
-static const unsigned char file_69[] = {
+static const unsigned char file_68[] = {
 #embed "files/pages/shell.js"
 };
-static const unsigned char file_70[] = {
+static const unsigned char file_69[] = {
 #embed "files/pages/start/index.js"
 };
-static const unsigned char file_71[] = {
+static const unsigned char file_70[] = {
 #embed "files/pages/trash/index.js"
 };
-static const unsigned char file_72[] = {
+static const unsigned char file_71[] = {
 #embed "files/pages/users/index.js"
 };
-static const unsigned char file_73[] = {
+static const unsigned char file_72[] = {
 #embed "files/pages/users/one.js"
 };
-static const unsigned char file_74[] = {
+static const unsigned char file_73[] = {
 #embed "files/parts/chart.js"
 };
-static const unsigned char file_75[] = {
+static const unsigned char file_74[] = {
 #embed "files/parts/dialog.js"
 };
-static const unsigned char file_76[] = {
+static const unsigned char file_75[] = {
 #embed "files/parts/states.js"
 };
-static const unsigned char file_77[] = {
+static const unsigned char file_76[] = {
 #embed "files/style/console.css"
 };
-static const unsigned char file_78[] = {
+static const unsigned char file_77[] = {
 #embed "files/style/icon.svg"
 };
-static const unsigned char file_79[] = {
+static const unsigned char file_78[] = {
 #embed "../../../docs/accounts.md"
 };
-static const unsigned char file_80[] = {
+static const unsigned char file_79[] = {
 #embed "../../../docs/cloud-code.md"
 };
-static const unsigned char file_81[] = {
+static const unsigned char file_80[] = {
 #embed "../../../docs/configuration.md"
 };
-static const unsigned char file_82[] = {
+static const unsigned char file_81[] = {
 #embed "../../../docs/import.md"
 };
-static const unsigned char file_83[] = {
+static const unsigned char file_82[] = {
 #embed "../../../docs/live-queries.md"
 };
-static const unsigned char file_84[] = {
+static const unsigned char file_83[] = {
 #embed "../../../docs/maintenance.md"
 };
-static const unsigned char file_85[] = {
+static const unsigned char file_84[] = {
 #embed "../../../docs/push.md"
 };
-static const unsigned char file_86[] = {
+static const unsigned char file_85[] = {
 #embed "../../../docs/security.md"
 };
-static const unsigned char file_87[] = {
+static const unsigned char file_86[] = {
 #embed "../../../docs/sign-in.md"
 };
-static const unsigned char file_88[] = {
+static const unsigned char file_87[] = {
 #embed "../../../docs/tutorial.md"
 };
 
@@ -332,43 +329,42 @@ static const struct file all[] = {
     {"pages/data/index.js", file_49, sizeof file_49},
     {"pages/data/new.js", file_50, sizeof file_50},
     {"pages/data/object-view.js", file_51, sizeof file_51},
-    {"pages/data/viewing.js", file_52, sizeof file_52},
-    {"pages/files/index.js", file_53, sizeof file_53},
-    {"pages/health/index.js", file_54, sizeof file_54},
-    {"pages/live/index.js", file_55, sizeof file_55},
-    {"pages/logs/index.js", file_56, sizeof file_56},
-    {"pages/logs/lines.js", file_57, sizeof file_57},
-    {"pages/operators.js", file_58, sizeof file_58},
-    {"pages/palette.js", file_59, sizeof file_59},
-    {"pages/performance/index.js", file_60, sizeof file_60},
-    {"pages/push/compose.js", file_61, sizeof file_61},
-    {"pages/push/index.js", file_62, sizeof file_62},
-    {"pages/rest/index.js", file_63, sizeof file_63},
-    {"pages/schema/diagram.js", file_64, sizeof file_64},
-    {"pages/schema/forms.js", file_65, sizeof file_65},
-    {"pages/schema/index.js", file_66, sizeof file_66},
-    {"pages/schema/new-class.js", file_67, sizeof file_67},
-    {"pages/settings/index.js", file_68, sizeof file_68},
-    {"pages/shell.js", file_69, sizeof file_69},
-    {"pages/start/index.js", file_70, sizeof file_70},
-    {"pages/trash/index.js", file_71, sizeof file_71},
-    {"pages/users/index.js", file_72, sizeof file_72},
-    {"pages/users/one.js", file_73, sizeof file_73},
-    {"parts/chart.js", file_74, sizeof file_74},
-    {"parts/dialog.js", file_75, sizeof file_75},
-    {"parts/states.js", file_76, sizeof file_76},
-    {"style/console.css", file_77, sizeof file_77},
-    {"style/icon.svg", file_78, sizeof file_78},
-    {"docs/accounts.md", file_79, sizeof file_79},
-    {"docs/cloud-code.md", file_80, sizeof file_80},
-    {"docs/configuration.md", file_81, sizeof file_81},
-    {"docs/import.md", file_82, sizeof file_82},
-    {"docs/live-queries.md", file_83, sizeof file_83},
-    {"docs/maintenance.md", file_84, sizeof file_84},
-    {"docs/push.md", file_85, sizeof file_85},
-    {"docs/security.md", file_86, sizeof file_86},
-    {"docs/sign-in.md", file_87, sizeof file_87},
-    {"docs/tutorial.md", file_88, sizeof file_88},
+    {"pages/files/index.js", file_52, sizeof file_52},
+    {"pages/health/index.js", file_53, sizeof file_53},
+    {"pages/live/index.js", file_54, sizeof file_54},
+    {"pages/logs/index.js", file_55, sizeof file_55},
+    {"pages/logs/lines.js", file_56, sizeof file_56},
+    {"pages/operators.js", file_57, sizeof file_57},
+    {"pages/palette.js", file_58, sizeof file_58},
+    {"pages/performance/index.js", file_59, sizeof file_59},
+    {"pages/push/compose.js", file_60, sizeof file_60},
+    {"pages/push/index.js", file_61, sizeof file_61},
+    {"pages/rest/index.js", file_62, sizeof file_62},
+    {"pages/schema/diagram.js", file_63, sizeof file_63},
+    {"pages/schema/forms.js", file_64, sizeof file_64},
+    {"pages/schema/index.js", file_65, sizeof file_65},
+    {"pages/schema/new-class.js", file_66, sizeof file_66},
+    {"pages/settings/index.js", file_67, sizeof file_67},
+    {"pages/shell.js", file_68, sizeof file_68},
+    {"pages/start/index.js", file_69, sizeof file_69},
+    {"pages/trash/index.js", file_70, sizeof file_70},
+    {"pages/users/index.js", file_71, sizeof file_71},
+    {"pages/users/one.js", file_72, sizeof file_72},
+    {"parts/chart.js", file_73, sizeof file_73},
+    {"parts/dialog.js", file_74, sizeof file_74},
+    {"parts/states.js", file_75, sizeof file_75},
+    {"style/console.css", file_76, sizeof file_76},
+    {"style/icon.svg", file_77, sizeof file_77},
+    {"docs/accounts.md", file_78, sizeof file_78},
+    {"docs/cloud-code.md", file_79, sizeof file_79},
+    {"docs/configuration.md", file_80, sizeof file_80},
+    {"docs/import.md", file_81, sizeof file_81},
+    {"docs/live-queries.md", file_82, sizeof file_82},
+    {"docs/maintenance.md", file_83, sizeof file_83},
+    {"docs/push.md", file_84, sizeof file_84},
+    {"docs/security.md", file_85, sizeof file_85},
+    {"docs/sign-in.md", file_86, sizeof file_86},
+    {"docs/tutorial.md", file_87, sizeof file_87},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

@@ -9,6 +9,8 @@ import tempfile
 import threading
 import time
 
+from pages import make_user
+
 TYPES = {
     "string": {"type": "String"}, "number": {"type": "Number"}, "flag": {"type": "Boolean"}, "date": {"type": "Date"},
     "pointer": {"type": "Pointer", "targetClass": "EArtist"}, "fans": {"type": "Relation", "targetClass": "EArtist"},
@@ -1208,6 +1210,17 @@ def scenario_49_reports_a_missing_required_field_next_to_it(console, rest):
     console.press("Control+Enter")
     console.wait_text("name is required.", "dialog .field-row")
     assert rest.count("Required") == 0
+    console.type("filled")
+    console.wait("!document.querySelector('dialog .field-row').innerText.includes('required.')")
+    # A new ACL entry moves none of the others.
+    place = "document.querySelector('dialog .matrix tbody tr').getBoundingClientRect().top"
+    before = console.value(place)
+    console.value("document.querySelector('dialog [aria-label=\"Add a user\"]').focus()")
+    console.type(make_user(rest, "listed")["username"])
+    console.wait("document.querySelector('dialog .choices [aria-selected=true]')")
+    console.press("Enter")
+    console.wait("document.querySelectorAll('dialog .matrix tbody tr').length === 2")
+    assert console.value(place) == before
     console.press("Escape")
 
 

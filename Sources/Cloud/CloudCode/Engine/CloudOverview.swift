@@ -27,8 +27,9 @@ extension CloudEngine {
         for (name, list) in lists {
             overview[name] = .array(list.sorted { $0.order < $1.order }.map { .object($0.1) })
         }
+        let hasWebhooks = entries.contains { $0.value.kind == .webhooks }
         overview["hosts"] = .array(
-            hosts.map { host in
+            hosts.filter { $0.kind != .webhooks || hasWebhooks }.map { host in
                 .object(host.condition.merging(["kind": .string("\(host.kind.measured)")]) { $1 })
             })
         return overview

@@ -29,7 +29,7 @@ addWords({
   "others.callSure": "This calls {name} {n} {n|time|times}. You can't undo it.", "others.called": "{name} called for {n} {n|object|objects}",
 });
 
-const accessInput = ({ body, read, focus }) => ({ element: h(".form", body), read: () => read()?.value, words: () => body[0].innerText.replaceAll("\n", " "), focus });
+const accessInput = ({ body, read, focus }) => ({ element: h(".form", body), read: () => read()?.value, words: () => body.at(-1).innerText.replaceAll("\n", " "), focus });
 
 /** Asks for a field and a value, and sets it; `which` is "selected" or "all", `first` the preselected field. */
 export async function openBulk(page, which, first) {

@@ -115,7 +115,7 @@ export function editAccess({ value, draft = value, isPart = false }) {
     table.hidden = acl === undefined;
     adding.hidden = acl === undefined;
     if (acl === undefined) return;
-    everybody.hidden = Object.hasOwn(acl, "*");
+    everybody.style.visibility = Object.hasOwn(acl, "*") ? "hidden" : "";
     put(table, h("thead", h("tr", h("th", t("word.who")), h("th", t("access.read")), h("th", t("access.write")), h("th", h("span.sr", t("file.remove"))))),
       h("tbody", Object.keys(acl).map((key) => h("tr", h("th", { scope: "row" }, h("bdi", who(key))), box(key, "read"), box(key, "write"),
         h("td", iconButton("close", t("access.remove", { who: said(who(key)) }), () => { delete acl[key]; draw(); }))))));
@@ -132,7 +132,8 @@ export function editAccess({ value, draft = value, isPart = false }) {
   const adding = h(".adding", find("_User", (user) => user.objectId, "access.addUser"), find("_Role", (role) => `role:${role.name ?? role.objectId}`, "access.addRole"), everybody);
   draw();
   return {
-    body: [h(".card", words), h("label.line", has, t("access.has")), table, adding],
+    // What is added comes last and moves nothing.
+    body: [h("label.line", has, t("access.has")), adding, table, h(".card", words)],
     read: () => {
       if (acl !== undefined) for (const key of Object.keys(acl)) if (Object.keys(acl[key]).length === 0) delete acl[key];
       return isEqual(acl, value) && (acl === undefined) === (value === undefined) ? null : { value: acl };

@@ -23,7 +23,7 @@ export function open(page, anchor) {
   const mayChange = mayWrite() && !page.as;
   openMenu(anchor, [
     { words: t("word.inspector"), icon: "panel", keys: "i", do: () => page.toggleInspector?.() },
-    { words: t("menu.viewAs"), icon: "users", do: async () => (await import("./viewing.js")).openViewing(page) },
+    { words: t("menu.viewAs"), icon: "users", do: async () => (await import("../access/eyes.js")).openViewing(page) },
     mayChangeClasses() && { words: t("menu.newField"), icon: "plus", do: () => page.newField() },
     mayWrite() && { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/chips.js")).saveView(page) },
     page.view?.owner === session.peek().operator.name && { words: t("view.delete"), icon: "close", do: () => deleteView(page.view.id).then(() => {

@@ -92,7 +92,7 @@ export async function openNew(page) {
         throw new Error("");
       }
     };
-    const body = h(".form", inputs.map(({ field, input, problem }) => h(".field-row",
+    const body = h(".form", inputs.map(({ field, input, problem }) => h(".field-row", { oninput: () => put(problem), onclick: () => put(problem) },
       h("label.line", { for: input.id }, h("bdi", plain(field.name, 60)),
         h("span.label", field.targetClass ? `${field.type} ${plain(field.targetClass)}` : field.type),
         field.required && h("span.tag", t("new.required"))),

@@ -25,7 +25,7 @@ addWords({
   "schema.empty": "Delete all objects …", "schema.bytes": "Objects {bytes}, indexes {indexBytes}", "schema.unique": "unique",
   "schema.broken": "invalid: the build failed. Delete it and build it again.", "schema.scans": "{bytes}, read {n} {n|time|times}",
   "schema.never": "{bytes}, never used", "schema.neverSince": "{bytes}, never used since {date}", "schema.ofServer": "Created by the server: {names}; {bytes}.",
-  "schema.only": "only where {condition}", "schema.noIndex": "Only the index on objectId. Finds by other fields read all objects.",
+  "schema.only": "only where {condition}", "schema.noIndex": "No indexes of your own. Finds by fields without an index read all objects.",
   "schema.and": "{field} {order}", "schema.target": "{type} {class}", "schema.keys": "This class",
 });
 
