@@ -183,6 +183,11 @@ def scenario_24_offers_rows_changed_by_apps(console, rest):
     ids.remove(console.value("document.querySelector('r-grid').rows.at(0).id"))
     console.edit(0, "title", "ours")
     console.wait_text("saved", ".toasts")
+    # The message leaves the bar of selected rows free.
+    console.at(0, "title")
+    console.press("Space")
+    console.wait("document.querySelector('.toast').getBoundingClientRect().bottom <= document.querySelector('.content > .foot').getBoundingClientRect().top")
+    console.press("Space")
     rest.update("Moving", ids[1], title="theirs")
     rest.update("Moving", ids[2], title="theirs, too")
     rest.call("DELETE", f"/classes/Moving/{ids[3]}")

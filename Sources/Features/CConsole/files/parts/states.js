@@ -65,7 +65,7 @@ export function toast(text, { action, isBad = false, seconds = isBad ? 20 : 6 } 
 }
 
 /** Offers in an element to show what was changed elsewhere. Without words, removes the offer. */
-export const offer = (host, words, show, picture = "refresh") => put(host, words && h("button.pill", { onclick: () => { put(host); show(); } }, icon(picture), words));
+export const offer = (host, words, show) => put(host, words && h("button.pill", { onclick: () => { put(host); show(); } }, icon("refresh"), words));
 
 /** Shows the error of a failed action. */
 export const complain = (problem) => toast(problem.message, { isBad: true });

@@ -9,7 +9,7 @@ import { change, classes, nameOf, replaceClass, schemaPath } from "../../data/sc
 import { copy, isEqual, setOwn } from "../../data/values.js";
 import { openForm, openMenu } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
-import { areSame, consequences, entryOf, hidingConsequences, isWider, letIn, names, own, principal, sentenceOf, withKey } from "./model.js";
+import { areSame, consequences, contains, entryOf, hidingConsequences, isWider, letIn, names, own, principal, sentenceOf, withKey } from "./model.js";
 
 addWords({
   "perm.edit": "Permission: {operation}", "perm.stays": "{operation} stays open to: {who}.", "perm.both": "Change {operations} in the same way",
@@ -93,9 +93,9 @@ export function editOperation(className, operation) {
       const given = own(entry);
       put(list, [...given.keys()].filter((key) => !["*", "requiresAuthentication", "pointerFields"].includes(key))
         .map((key) => h(".line.member", h(".grow", principal(key)), iconButton("close", t("access.remove", { who: said(principal(key)) }), () => set(key, null)))));
-      hint.hidden = !given.get("requiresAuthentication") || ["*", "requiresAuthentication"].some((key) => letIn(entry, permissions, operation).has(key));
+      hint.hidden = !given.get("requiresAuthentication") || contains(letIn(entry, permissions, operation), "requiresAuthentication");
       const stay = wider();
-      put(others, stay.map((other) => h("p.warn", t("perm.stays", { operation: t("clp." + other), who: said(sentenceOf(permissions, other).text) }))),
+      put(others, stay.map((other) => h("p.warn", t("perm.stays", { operation: t("clp." + other), who: said(sentenceOf(permissions, other)) }))),
         stay.length > 0 && check(t("perm.both", { operations: stay.map((other) => t("clp." + other)).join(", ") }), isForAll, (isOn) => { isForAll = isOn; }));
       draw();
     };

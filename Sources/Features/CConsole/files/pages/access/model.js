@@ -35,33 +35,31 @@ export function principal(key) {
   return key.startsWith("userField:") ? t("clp.userIn", { field: key.slice(10) }) : who(key);
 }
 
-/** Returns the fields in `readUserFields` or `writeUserFields` that apply to an operation. */
-const legacyFields = (permissions, operation) => names(own(permissions).get({ find: "readUserFields", get: "readUserFields", count: "readUserFields", update: "writeUserFields", delete: "writeUserFields", addField: "writeUserFields" }[operation]));
+const isReading = (operation) => ["find", "get", "count"].includes(operation);
 
 /** Returns the principals that an entry allows as a `Map` of keys to descriptions. Pointer fields narrow "logged-in users". */
 export function letIn(entry, permissions, operation) {
   const all = own(entry);
   // Pointer permissions don't apply to objects that don't exist yet.
-  const fields = [...(operation === "create" ? [] : names(all.get("pointerFields"))), ...legacyFields(permissions, operation)].map((field) => `userField:${field}`);
+  const lists = operation === "create" ? [] : [all.get("pointerFields"), own(permissions).get(isReading(operation) ? "readUserFields" : "writeUserFields")];
+  const fields = lists.flatMap(names).map((field) => `userField:${field}`);
   const keys = new Set([...all.keys()].filter((key) => all.get(key) && key !== "pointerFields" && (key !== "requiresAuthentication" || fields.length === 0)).concat(fields));
   const widest = WIDEST.find((key) => keys.has(key));
   return new Map((widest ? [widest] : [...keys]).map((key) => [key, principal(key)]));
 }
 
 const WIDEST = ["*", "requiresAuthentication"];
-const contains = (all, key) => all.has(key) || all.has("*") || (key !== "*" && all.has("requiresAuthentication"));
 
-/** Describes an operation: `{ text, isOpen, isClosed }`. */
-export function sentenceOf(permissions, operation) {
-  const found = letIn(entryOf(permissions, operation), permissions, operation);
-  return { text: found.size > 0 ? [...found.values()].join(" \u00b7 ") : t("clp.nobody"), isOpen: found.has("*"), isClosed: found.size === 0 };
-}
+/** Whether principals include those of a key. */
+export const contains = (all, key) => all.has(key) || all.has("*") || (key !== "*" && all.has("requiresAuthentication"));
+
+/** Describes who may perform an operation. */
+export const sentenceOf = (permissions, operation) => [...letIn(entryOf(permissions, operation), permissions, operation).values()].join(" \u00b7 ") || t("clp.nobody");
 
 /** Draws the principals that may perform an operation as chips. Highlights public writes, but not public reads. */
 export function chips(permissions, operation) {
   const found = letIn(entryOf(permissions, operation), permissions, operation);
-  const isReading = ["find", "get", "count"].includes(operation);
-  const look = (key) => (key === "*" ? [isReading ? "" : ".open", "users"] : key.startsWith("role:") ? [".role", "shield"] : key.startsWith("userField:") ? [".owner", "link"] : ["", "check"]);
+  const look = (key) => (key === "*" ? [isReading(operation) ? "" : ".open", "users"] : key.startsWith("role:") ? [".role", "shield"] : key.startsWith("userField:") ? [".owner", "link"] : ["", "check"]);
   const chip = ([kind, picture], words) => h("span.pill.who" + kind, icon(picture), h("span.text", words));
   return found.size > 0 ? [...found].map(([key, words]) => chip(look(key), words)) : chip([".closed", "lock"], t("clp.nobody"));
 }

@@ -141,7 +141,7 @@ function slowFind(page, lacks) {
   const seconds = (page.rows.slowest / 1000).toFixed(1);
   const fields = lacks.map((name) => name.replace(/^-/, "")).join(", ");
   const all = counts().get(page.className)?.objects ?? page.rows.total;
-  const offer = mayChangeClasses() && button(".button", async () => {
+  const go = mayChangeClasses() && button(".button", async () => {
     if (!(await mayBuild(page.className, lacks))) return;
     const work = build(page.className, lacks);
     page.building = work.element;
@@ -156,7 +156,7 @@ function slowFind(page, lacks) {
     page.building = undefined;
     page.moved();
   }, t("grid.buildIndex"));
-  return [icon("warn"), h("span", t(page.order === "-createdAt" ? "grid.slowFilter" : "grid.slow", { field: fields, count: all, time: seconds })), h(".space"), offer];
+  return [icon("warn"), h("span", t(page.order === "-createdAt" ? "grid.slowFilter" : "grid.slow", { field: fields, count: all, time: seconds })), h(".space"), go];
 }
 
 /** Checks for new objects while the page is watched, less often if responses are slow. */
@@ -172,7 +172,7 @@ export function watchNewer(page) {
     else offer(page.newer, [["grid.changedRows", changed], ["grid.newRows", added], ["grid.newFields", fields]].filter(([, n]) => n > 0).map(([words, n]) => t(words, { n })).join(", "), () => {
       if (added > 0) page.grid.moveTo(0, page.grid.active.column);
       page.reload();
-    }, added > 0 ? "up" : "refresh");
+    });
   }, page.scope);
 }
 
