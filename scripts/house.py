@@ -17,10 +17,10 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # For each measure: the goal, and the current bound.
 BOUNDS = {
-    "lines": (73_000, 101_077),
-    "files": (560, 887),
-    "lines of Core": (40_000, 60_907),
-    "lines of Tests": (62_000, 87_539),
+    "lines": (73_000, 101_258),
+    "files": (560, 888),
+    "lines of Core": (40_000, 61_008),
+    "lines of Tests": (62_000, 87_738),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),
     "files outside of Console that name it": (6, 6),
