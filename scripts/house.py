@@ -20,7 +20,7 @@ BOUNDS = {
     "lines": (73_000, 101_258),
     "files": (560, 888),
     "lines of Core": (40_000, 61_008),
-    "lines of Tests": (62_000, 87_738),
+    "lines of Tests": (62_000, 87_740),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),
     "files outside of Console that name it": (6, 6),

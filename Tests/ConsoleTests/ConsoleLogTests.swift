@@ -2,7 +2,6 @@ import Console
 import Foundation
 import HTTP
 import JSON
-import Logging
 import Operations
 import ParseModel
 import ServerConfiguration
@@ -120,7 +119,7 @@ struct ConsoleLogTests {
     @Test("Lines have no empty fields, and errors appear with their message and code")
     func fields() throws {
         let log = LogRing()
-        let logger = log.recording(Logger(label: "a") { _ in SwiftLogNoOpLogHandler() })
+        let logger = log.recording(UnwrittenLog.logger())
         let errors: [any Error] = [
             ParseError(ParseError.timeout, "Too slow."), HTTPError(status: 503, message: "No answer."),
             ServiceUnavailable("Try again."),

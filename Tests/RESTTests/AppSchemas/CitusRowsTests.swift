@@ -335,6 +335,6 @@ struct CitusRowsTests {
         await #expect(
             performing: {
                 try await TestServer.run(refusing) { _ in }
-            }, throws: { "\($0)".contains("the option distribution needs Citus") })
+            }, throws: { "\($0)".contains("option distribution requires Citus") })
     }
 }
