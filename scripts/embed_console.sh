@@ -1,12 +1,12 @@
 #!/bin/sh
-# Writes the list of files that are embedded in the binary: the console's files, and the documents that its texts name.
+# Writes the list of files that are embedded in the binary: the console's files, and the documents.
 # With --check, only checks whether the list is up to date.
 set -eu
 cd "$(dirname "$0")/../Sources/Features/CConsole"
 
 list() {
     cat <<'HEAD'
-// Written by scripts/embed_console.sh: the files of the folder `files`, and the documents that they name.
+// Written by scripts/embed_console.sh: the files of the folder `files`, and the documents.
 #include "CConsole.h"
 
 #ifdef __clang__
@@ -44,7 +44,7 @@ TAIL
 
 files=$(
     find files -type f ! -name '.*' | LC_ALL=C sort
-    grep -rhoE 'docs/[a-z-]+\.md' files ../../Core/ServerConfiguration | LC_ALL=C sort -u | sed 's|^|../../../|'
+    LC_ALL=C ls ../../../docs/*.md
 )
 if [ "${1:-}" = --check ]; then
     list | cmp -s - embed.c || { echo "embed.c is out of date. Run scripts/embed_console.sh" >&2; exit 1; }

@@ -1,4 +1,4 @@
-// Written by scripts/embed_console.sh: the files of the folder `files`, and the documents that they name.
+// Written by scripts/embed_console.sh: the files of the folder `files`, and the documents.
 #include "CConsole.h"
 
 #ifdef __clang__
@@ -249,30 +249,96 @@ static const unsigned char file_78[] = {
 #embed "../../../docs/accounts.md"
 };
 static const unsigned char file_79[] = {
-#embed "../../../docs/cloud-code.md"
+#embed "../../../docs/architecture.md"
 };
 static const unsigned char file_80[] = {
-#embed "../../../docs/configuration.md"
+#embed "../../../docs/citus.md"
 };
 static const unsigned char file_81[] = {
-#embed "../../../docs/import.md"
+#embed "../../../docs/cloud-code-javascript.md"
 };
 static const unsigned char file_82[] = {
-#embed "../../../docs/live-queries.md"
+#embed "../../../docs/cloud-code.md"
 };
 static const unsigned char file_83[] = {
-#embed "../../../docs/maintenance.md"
+#embed "../../../docs/cloud-swift.md"
 };
 static const unsigned char file_84[] = {
-#embed "../../../docs/push.md"
+#embed "../../../docs/coming-from-parse-server.md"
 };
 static const unsigned char file_85[] = {
-#embed "../../../docs/security.md"
+#embed "../../../docs/compatibility-data.md"
 };
 static const unsigned char file_86[] = {
-#embed "../../../docs/sign-in.md"
+#embed "../../../docs/compatibility-features.md"
 };
 static const unsigned char file_87[] = {
+#embed "../../../docs/compatibility-users.md"
+};
+static const unsigned char file_88[] = {
+#embed "../../../docs/compatibility.md"
+};
+static const unsigned char file_89[] = {
+#embed "../../../docs/configuration.md"
+};
+static const unsigned char file_90[] = {
+#embed "../../../docs/console.md"
+};
+static const unsigned char file_91[] = {
+#embed "../../../docs/database.md"
+};
+static const unsigned char file_92[] = {
+#embed "../../../docs/export.md"
+};
+static const unsigned char file_93[] = {
+#embed "../../../docs/file-stores.md"
+};
+static const unsigned char file_94[] = {
+#embed "../../../docs/files.md"
+};
+static const unsigned char file_95[] = {
+#embed "../../../docs/growing.md"
+};
+static const unsigned char file_96[] = {
+#embed "../../../docs/import.md"
+};
+static const unsigned char file_97[] = {
+#embed "../../../docs/index-js.md"
+};
+static const unsigned char file_98[] = {
+#embed "../../../docs/jobs.md"
+};
+static const unsigned char file_99[] = {
+#embed "../../../docs/live-queries.md"
+};
+static const unsigned char file_100[] = {
+#embed "../../../docs/logs.md"
+};
+static const unsigned char file_101[] = {
+#embed "../../../docs/maintenance.md"
+};
+static const unsigned char file_102[] = {
+#embed "../../../docs/observability.md"
+};
+static const unsigned char file_103[] = {
+#embed "../../../docs/operations.md"
+};
+static const unsigned char file_104[] = {
+#embed "../../../docs/performance.md"
+};
+static const unsigned char file_105[] = {
+#embed "../../../docs/push.md"
+};
+static const unsigned char file_106[] = {
+#embed "../../../docs/routes.md"
+};
+static const unsigned char file_107[] = {
+#embed "../../../docs/security.md"
+};
+static const unsigned char file_108[] = {
+#embed "../../../docs/sign-in.md"
+};
+static const unsigned char file_109[] = {
 #embed "../../../docs/tutorial.md"
 };
 
@@ -356,15 +422,37 @@ static const struct file all[] = {
     {"style/console.css", file_76, sizeof file_76},
     {"style/icon.svg", file_77, sizeof file_77},
     {"docs/accounts.md", file_78, sizeof file_78},
-    {"docs/cloud-code.md", file_79, sizeof file_79},
-    {"docs/configuration.md", file_80, sizeof file_80},
-    {"docs/import.md", file_81, sizeof file_81},
-    {"docs/live-queries.md", file_82, sizeof file_82},
-    {"docs/maintenance.md", file_83, sizeof file_83},
-    {"docs/push.md", file_84, sizeof file_84},
-    {"docs/security.md", file_85, sizeof file_85},
-    {"docs/sign-in.md", file_86, sizeof file_86},
-    {"docs/tutorial.md", file_87, sizeof file_87},
+    {"docs/architecture.md", file_79, sizeof file_79},
+    {"docs/citus.md", file_80, sizeof file_80},
+    {"docs/cloud-code-javascript.md", file_81, sizeof file_81},
+    {"docs/cloud-code.md", file_82, sizeof file_82},
+    {"docs/cloud-swift.md", file_83, sizeof file_83},
+    {"docs/coming-from-parse-server.md", file_84, sizeof file_84},
+    {"docs/compatibility-data.md", file_85, sizeof file_85},
+    {"docs/compatibility-features.md", file_86, sizeof file_86},
+    {"docs/compatibility-users.md", file_87, sizeof file_87},
+    {"docs/compatibility.md", file_88, sizeof file_88},
+    {"docs/configuration.md", file_89, sizeof file_89},
+    {"docs/console.md", file_90, sizeof file_90},
+    {"docs/database.md", file_91, sizeof file_91},
+    {"docs/export.md", file_92, sizeof file_92},
+    {"docs/file-stores.md", file_93, sizeof file_93},
+    {"docs/files.md", file_94, sizeof file_94},
+    {"docs/growing.md", file_95, sizeof file_95},
+    {"docs/import.md", file_96, sizeof file_96},
+    {"docs/index-js.md", file_97, sizeof file_97},
+    {"docs/jobs.md", file_98, sizeof file_98},
+    {"docs/live-queries.md", file_99, sizeof file_99},
+    {"docs/logs.md", file_100, sizeof file_100},
+    {"docs/maintenance.md", file_101, sizeof file_101},
+    {"docs/observability.md", file_102, sizeof file_102},
+    {"docs/operations.md", file_103, sizeof file_103},
+    {"docs/performance.md", file_104, sizeof file_104},
+    {"docs/push.md", file_105, sizeof file_105},
+    {"docs/routes.md", file_106, sizeof file_106},
+    {"docs/security.md", file_107, sizeof file_107},
+    {"docs/sign-in.md", file_108, sizeof file_108},
+    {"docs/tutorial.md", file_109, sizeof file_109},
 };
 
 int console_file_count(void) { return sizeof all / sizeof all[0]; }

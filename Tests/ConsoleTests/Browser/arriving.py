@@ -149,6 +149,19 @@ def scenario_start_page_creates_and_imports_classes_and_invites_operators(consol
         rest.call("DELETE", f"/schemas/{name}")
 
 
+def scenario_documents_open_as_pages(console, rest):
+    if console.credentials:
+        return
+    arrive(console, rest)
+    console.open("start")
+    console.wait("document.querySelector('main a[href$=\"/docs/security.md\"]')")
+    console.browser.open(console.value("document.querySelector('main a[href$=\"/docs/security.md\"]').href"))
+    console.wait("document.querySelector('h1')?.innerText === 'Security'")
+    assert not console.value("/<!--|\\]\\(|\\*\\*/.test(document.body.innerText)")
+    console.value("document.querySelector('a[href^=\"configuration.md\"]').click()")
+    console.wait("document.querySelector('h1')?.innerText === 'Configuration'")
+
+
 def scenario_35_empty_pages_show_what_to_do(console, rest):
     if console.credentials:
         return

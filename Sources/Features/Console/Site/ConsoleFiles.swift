@@ -52,10 +52,19 @@ package struct ConsoleFiles: Sendable {
         guard let number = numbers[name] else { return nil }
         if let file = asked.withLock({ $0[number] }) { return file }
         let bytes = Array(bytes(number))
-        let sent = name.hasSuffix(".js") || name.hasSuffix(".css") ? withoutComments(bytes) : bytes
+        let sent =
+            switch name.split(separator: ".").last {
+            case "js", "css": withoutComments(bytes)
+            case "md": Array(page(ofDocument: bytes).utf8)
+            default: bytes
+            }
         let file = File(type: type(of: name), bytes: sent, packed: Gzip.packed(sent))
         asked.withLock { $0[number] = file }
         return file
+    }
+
+    private static func page(ofDocument markdown: [UInt8]) -> String {
+        DocumentPage(String(decoding: markdown, as: UTF8.self)) { numbers["docs/\($0)"] != nil }.html
     }
 
     /// Removes indentation and whole-line comments from a module or style sheet, keeping line numbers. Assumes that no
@@ -126,11 +135,10 @@ package struct ConsoleFiles: Sendable {
 
     private static func type(of name: String) -> String {
         switch name.split(separator: ".").last ?? "" {
-        case "html": "text/html; charset=utf-8"
+        case "html", "md": "text/html; charset=utf-8"
         case "js": "text/javascript; charset=utf-8"
         case "css": "text/css; charset=utf-8"
         case "json": "application/json; charset=utf-8"
-        case "md": "text/plain; charset=utf-8"
         case "svg": "image/svg+xml"
         case "png": "image/png"
         default: "application/octet-stream"

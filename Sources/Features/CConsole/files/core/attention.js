@@ -14,10 +14,10 @@ for (const kind of EVENTS) addEventListener(kind, () => { active = Date.now(); }
 /** Whether the page is being looked at. */
 export const isWatched = () => !document.hidden && Date.now() - active < AWAY;
 
-/** Calls `ask` regularly while the page is watched, less often if responses are slow. The next call reports lasting problems. */
+/** Calls `ask` regularly while the page is watched, at least every 30 s. Slow responses lengthen the interval. The next call reports lasting problems. */
 export async function poll(ask, scope) {
   for (let took = 0; !scope.aborted;) {
-    await pause(scope, Math.max(EVERY, took * 20));
+    await pause(scope, Math.min(30_000, Math.max(EVERY, took * 20)));
     const began = performance.now();
     if (!scope.aborted) await ask().catch(() => {});
     took = performance.now() - began;

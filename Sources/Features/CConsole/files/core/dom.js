@@ -83,7 +83,6 @@ export const problemLine = () => h("p.problem", { role: "alert" });
 /** Creates a one-line text field without autocompletion and spelling checks. */
 export const textField = (properties) => h("input", { type: "text", autocomplete: "off", spellcheck: "false", ...properties });
 
-/** Creates an option of a select. */
 export const option = (value, words, selected) => h("option", { value, selected }, words);
 
 /** Turns the documents that a text names, such as docs/push.md, into links. The server serves them beside these modules. */
@@ -98,7 +97,6 @@ export function icon(name) {
   return svg("svg", { viewBox: shape.dataset.box ?? "0 0 16 16", class: "icon", "aria-hidden": "true" }, shape);
 }
 
-/** Creates the logo and name of Roost. */
 export const brand = (...below) => h(".brand", h("span.logo", icon("roost")), h("span.grow", h("span.wordmark", { role: "img", "aria-label": "Roost" }, icon("wordmark")), below));
 
 /** Creates a button with only an icon. The label says what it does. */

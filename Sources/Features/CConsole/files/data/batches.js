@@ -65,7 +65,6 @@ function download(text) {
   return button(".link", () => saveBlob(blob, "failures.tsv"), t("batch.download", { size: bytes(blob.size) }));
 }
 
-/** Downloads a blob as a file. */
 export function saveBlob(blob, name) {
   const url = URL.createObjectURL(blob);
   const link = h("a", { href: url, download: name });

@@ -97,7 +97,6 @@ export async function openBulk(page, which, first) {
   });
 }
 
-/** Deletes all objects that match the filter. */
 export async function deleteAll(page) {
   const n = page.rows.total;
   const { className } = page;

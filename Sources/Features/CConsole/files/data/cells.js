@@ -102,7 +102,6 @@ export function drawCard(row, columns) {
     h(".more", more.map((field) => h("span", drawValue(row.values.get(field.name), field)))));
 }
 
-/** Draws the titles of the visible columns. */
 export function drawHead(grid) {
   const { geometry } = grid;
   const { firstColumn, lastColumn } = geometry.view(grid.rows?.length ?? 0);

@@ -159,7 +159,6 @@ function placeInGrid(grid, editor, index, column) {
   grid.body.append(editor);
 }
 
-/** Removes the value of the active cell. */
 export async function clearCell(grid, className) {
   const row = grid.activeRow;
   const field = grid.activeColumn;

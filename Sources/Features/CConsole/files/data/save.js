@@ -183,7 +183,6 @@ export async function conditionalPut(className, row, bodyNow, isHarmless, ask = 
   }
 }
 
-/** Reloads a row. */
 export async function refresh(className, row) {
   retake(row, (await parse.get(objectPath(className, row.id), {}, { headers: SHORTEN })).body);
 }

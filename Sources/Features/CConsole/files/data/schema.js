@@ -65,7 +65,6 @@ export async function changedClass(className) {
   return known && known === classes.peek().get(className) && !isEqual(inJSON(known), inJSON(describe(body))) ? body : undefined;
 }
 
-/** Returns the schema route of a class. */
 export const schemaPath = (className) => objectPath(className).replace("classes", "schemas");
 
 /** Stores a change of a class and displays the result. */
@@ -153,7 +152,6 @@ export async function keepView(view) {
   return id;
 }
 
-/** Deletes a saved view by its id. */
 export async function deleteView(id) {
   await send("DELETE", "views/" + encodeURIComponent(id));
   savedViews.set(savedViews.peek().filter((view) => view.id !== id));

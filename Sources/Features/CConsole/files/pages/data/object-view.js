@@ -136,7 +136,7 @@ async function drawJSON(host, className, objectId) {
 }
 
 addWords({
-  "history.none": "No changes through the console yet.", "history.did.PUT": "{who} changed", "history.did.POST": "{who} wrote",
+  "history.none": "No changes through the console yet.", "history.did.PUT": "{who} changed", "history.did.POST": "{who} saved",
   "history.did.DELETE": "{who} deleted", "history.was": "{field} was {before}", "history.change": "{field}: {before} → {after}",
 });
 
