@@ -124,6 +124,7 @@ let package = Package(
                 "CConsole", "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "ParseModel",
                 "ParseStorage", "REST", "Rules", "ServerConfiguration", "SignIn", "Telemetry", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
