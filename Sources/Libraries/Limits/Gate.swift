@@ -162,7 +162,7 @@ public final class Gate: Sendable {
 
     private func admitWaiting(_ state: inout State) -> [CheckedContinuation<Void, any Error>] {
         var admitted: [CheckedContinuation<Void, any Error>] = []
-        while let next = nextToAdmit(&state) {
+        while !state.waiting.isEmpty, let next = nextToAdmit(&state) {
             state.load.add(next.element.weight, of: next.sender)
             admitted.append(next.element.continuation)
         }

@@ -51,9 +51,10 @@ public struct SenderQueue<Element> {
     public mutating func append(_ element: Element, of sender: Sender) -> Ticket {
         lastNumber += 1
         count += 1
-        if lines[sender] == nil { order.append(sender) }
-        lines[sender, default: Line()].elements[lastNumber] = element
-        lines[sender, default: Line()].numbers.append(lastNumber)
+        var line = removeLine(of: sender)
+        line.elements[lastNumber] = element
+        line.numbers.append(lastNumber)
+        lines[sender] = line
         return Ticket(sender: sender, number: lastNumber)
     }
 
@@ -63,11 +64,19 @@ public struct SenderQueue<Element> {
     @discardableResult
     public mutating func prepend(_ element: Element, of sender: Sender) -> Ticket {
         count += 1
-        if lines[sender] == nil { order.append(sender) }
         firstNumber -= 1
-        lines[sender, default: Line()].elements[firstNumber] = element
-        lines[sender, default: Line()].numbers.prepend(firstNumber)
+        var line = removeLine(of: sender)
+        line.elements[firstNumber] = element
+        line.numbers.prepend(firstNumber)
+        lines[sender] = line
         return Ticket(sender: sender, number: firstNumber)
+    }
+
+    /// Removes a sender's line to be changed and stored again, which, unlike a change in place, allocates nothing.
+    private mutating func removeLine(of sender: Sender) -> Line {
+        if let line = lines.removeValue(forKey: sender) { return line }
+        order.append(sender)
+        return Line()
     }
 
     /// Removes an element at any position.
@@ -117,17 +126,22 @@ public struct SenderQueue<Element> {
     }
 
     private mutating func first(of sender: Sender) -> Element? {
+        guard let line = lines[sender] else { return nil }
+        if let first = line.numbers.first, let element = line.elements[first] { return element }
         lines[sender]?.dropRemoved()
         return lines[sender]?.numbers.first.flatMap { lines[sender]?.elements[$0] }
     }
 
     private mutating func remove(at position: Int) -> (element: Element, sender: Sender)? {
         let sender = order.remove(at: position)
-        guard let number = lines[sender]?.numbers.popFirst(),
-            let element = lines[sender]?.elements.removeValue(forKey: number)
+        guard var line = lines.removeValue(forKey: sender), let number = line.numbers.popFirst(),
+            let element = line.elements.removeValue(forKey: number)
         else { return nil }
         count -= 1
-        if lines[sender]?.elements.isEmpty == true { lines[sender] = nil } else { order.append(sender) }
+        if !line.elements.isEmpty {
+            lines[sender] = line
+            order.append(sender)
+        }
         return (element, sender)
     }
 

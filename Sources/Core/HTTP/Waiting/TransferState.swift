@@ -131,10 +131,11 @@ package struct TransferState {
 
     /// Changes the memory that a transfer holds. Negative values release memory.
     mutating func add(_ bytes: Int, to number: UInt64) {
-        guard let network = transfers[number]?.network else { return }
-        transfers[number]?.held += bytes
-        count(bytes, of: network)
-        if transfers[number]?.isMessage == true { countMessage(bytes, of: network) }
+        guard var transfer = transfers[number] else { return }
+        transfer.held += bytes
+        transfers[number] = transfer
+        count(bytes, of: transfer.network)
+        if transfer.isMessage { countMessage(bytes, of: transfer.network) }
         if bytes > 0 { holders.insert(number) }
     }
 

@@ -247,10 +247,11 @@ package final class TransferTimeout: Sendable {
     package func resume(_ ticket: Ticket) {
         let now = ContinuousClock.now
         state.withLock { state in
-            guard let since = state.transfers[ticket.number]?.pausedSince else { return }
-            state.transfers[ticket.number]?.pausedSince = nil
-            state.transfers[ticket.number]?.begin += now - since
-            state.transfers[ticket.number]?.deadline += now - since
+            guard var transfer = state.transfers[ticket.number], let since = transfer.pausedSince else { return }
+            transfer.pausedSince = nil
+            transfer.begin += now - since
+            transfer.deadline += now - since
+            state.transfers[ticket.number] = transfer
         }
     }
 
@@ -281,12 +282,13 @@ package final class TransferTimeout: Sendable {
     /// Marks a transfer as complete, and keeps counting the memory that it still holds.
     package func rest(_ ticket: Ticket) {
         change { state in
-            guard let held = state.transfers[ticket.number]?.held else { return }
-            if held > 0 {
-                state.transfers[ticket.number]?.isResting = true
-            } else {
+            guard var transfer = state.transfers[ticket.number] else { return }
+            guard transfer.held > 0 else {
                 _ = state.remove(ticket.number)
+                return
             }
+            transfer.isResting = true
+            state.transfers[ticket.number] = transfer
         }
     }
 
