@@ -3,4 +3,4 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-ROOST_BSON_MUTATIONS="${1:-1000000}" exec swift test --filter BSONSoakTests
+ROOST_BSON_MUTATIONS="${1:-1000000}" exec swift test --enable-swift-testing --disable-xctest --filter BSONSoakTests
