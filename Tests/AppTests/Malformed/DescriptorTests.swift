@@ -94,17 +94,5 @@
                 #expect(kill(processes.identifiers[0], 0) == 0)
             }
         }
-
-        @Test("The startup log contains the sample request but no keys")
-        func banner() async throws {
-            let keys: JSONObject = ["masterKey": "secretMasterKey", "restAPIKey": "secretRESTKey", "logLevel": "info"]
-            try await ServerProcesses.run(1, keys) { processes in
-                let isSaid = try await eventually { processes.log.contains("Try it") }
-                #expect(isSaid)
-                #expect(processes.log.contains("masterKey"))
-                #expect(!processes.log.contains("secretMasterKey"))
-                #expect(!processes.log.contains("secretRESTKey"))
-            }
-        }
     }
 #endif

@@ -1,6 +1,8 @@
 import App
 import Foundation
+import JSON
 import ServerConfiguration
+import TestSupport
 import Testing
 
 @Suite("Startup banner")
@@ -128,6 +130,18 @@ struct BannerTests {
                 configuration: configuration, port: 1337, dataFolder: "/data", filesFolder: "/up", showsKeys: false
             ).text
             #expect(text.contains(line) && text.components(separatedBy: " folder ").count == 2, "\(text)")
+        }
+    }
+
+    @Test("The startup log contains the sample request but no keys")
+    func banner() async throws {
+        let keys: JSONObject = ["masterKey": "secretMasterKey", "restAPIKey": "secretRESTKey", "logLevel": "info"]
+        try await ServerProcesses.run(1, keys) { processes in
+            let isSaid = try await eventually { processes.log.contains("Try it") }
+            #expect(isSaid)
+            #expect(processes.log.contains("masterKey"))
+            #expect(!processes.log.contains("secretMasterKey"))
+            #expect(!processes.log.contains("secretRESTKey"))
         }
     }
 }
