@@ -9,7 +9,7 @@ import ServerConfiguration
 /// The text that the server prints when it listens: its addresses, and how to try it.
 ///
 /// The output often ends up in a log that people without access to the keys can read. So the text only names the
-/// options of keys, unless the keys are the public ones of the example, or somebody starts an example in a terminal.
+/// options of keys, unless the keys are the public ones of the example, or an example is started in a terminal.
 package struct Banner {
     let configuration: Configuration
     let port: Int
@@ -42,7 +42,8 @@ package struct Banner {
         return configurationFolder.split(separator: "/").contains("examples")
     }
 
-    /// Returns whether addresses may contain a ticket that signs in.
+    /// Returns whether addresses may contain a ticket that signs in: the output is a terminal, or the master key is the
+    /// public one of `examples/music`.
     ///
     /// - Parameter isTerminal: Whether the output is a terminal rather than a log.
     package static func mayShowTicket(_ configuration: Configuration, isTerminal: Bool) -> Bool {

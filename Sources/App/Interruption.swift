@@ -14,7 +14,7 @@ package struct Interruption: Sendable {
 
     package init() {}
 
-    /// Traps both signals until the process ends, so that none is lost and none ends the process during its cleanup.
+    /// Traps both signals until the process ends, so that a signal is neither lost nor ends the process during its cleanup.
     package static func ofProcess() async -> Interruption {
         let (signals, interruption) = (await UnixSignalsSequence(trapping: .sigint, .sigterm), Interruption())
         Task { for await _ in signals { interruption.record() } }

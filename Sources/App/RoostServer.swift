@@ -161,7 +161,7 @@ public struct RoostServer: Service {
         features.flatMap { $0.bannerLines(showsSecrets: showsSecrets) }
     }
 
-    /// Connects to the database, installs what is missing, creates the configured classes, and loads cloud code.
+    /// Connects to the database, creates missing tables and the configured classes, and loads cloud code.
     ///
     /// - Throws: The error that prevents the server from starting, such as `PostgresError` if the database is
     ///   unavailable, `UnknownDefinitions`, or `DeclaredSchemas.Failure`.

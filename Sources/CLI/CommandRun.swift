@@ -48,7 +48,7 @@ enum CommandRun {
     /// Returns the first argument, which names the command's target, such as a file, and the remaining arguments.
     ///
     /// - Parameter isURI: Whether the target may be a URI.
-    /// - Throws: `ExitCode` if the first argument is missing or a flag.
+    /// - Throws: `ExitCode` if the first argument is missing, a flag, a disallowed URI, or contains credentials.
     static func target(
         _ arguments: [String], called name: String, isURI: Bool = false, of command: any ParsableCommand.Type
     ) throws -> (target: String, rest: [String]) {

@@ -24,7 +24,7 @@ package final class FreshFolder: Sendable {
     /// Creates and locks the hidden folder.
     ///
     /// - Parameter target: The final path, which must not exist or be an empty folder.
-    /// - Throws: `CommandFailure`, or the error of removing what a killed process left in it.
+    /// - Throws: `CommandFailure`, or the error of removing a killed process's leftovers.
     package init(target: String) throws {
         let files = FileManager.default
         // Resolved, so that a symbolic link to a folder isn't replaced.

@@ -27,6 +27,7 @@ package struct MailFolder {
         site = try PageSite(configuration, styleAddress: "../\(PageSite.styleFile)")
     }
 
+    /// Writes the files and an index of them. Returns the number of files.
     package func write(into folder: String) throws -> Int {
         var entries: [(title: String, paths: [String])] = []
         for (locale, mail) in writer.samples() {

@@ -15,7 +15,7 @@ struct TraceExport: Feature {
     let exporter: SpanExporter
     private let caller: HTTPCaller
 
-    /// Creates the tracer and the export of its spans, or returns nil if no collector is configured.
+    /// Creates the tracer and the export of its spans, or returns nil if no collector is configured or tracing is off.
     ///
     /// - Throws: An error if the file of trusted certificates can't be read.
     init?(_ configuration: Configuration, logger: Logger) throws {

@@ -149,7 +149,7 @@ public final class ChangeFeed: ChangeObserver {
     /// the client's next query includes their changes.
     func settleWrites() async { await pendingWrites.settle() }
 
-    /// Disconnects the followers of a class. Their clients reconnect and query what they missed.
+    /// Disconnects the followers of a class. Their clients reconnect and query again.
     func endFollowers(of className: Name) {
         appendGap(className)
         for inbox in inboxes(of: .objects(className)) { inbox.miss() }

@@ -40,7 +40,7 @@ public struct BSONDecimal: Sendable, Hashable {
 
     private static let greatestCoefficient: UInt128 = 9_999_999_999_999_999_999_999_999_999_999_999
 
-    /// The number with all digits: `-12.5`, `1E+6144`, `NaN` or `Infinity`.
+    /// The number with all digits: `-12.5`, `1E+6111`, `NaN` or `Infinity`.
     public var text: String {
         let sign = high >> 63 == 1 ? "-" : ""
         let combination = (high >> 58) & 0x1F

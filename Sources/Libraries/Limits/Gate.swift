@@ -49,8 +49,8 @@ public final class Gate: Sendable {
     ///   - share: Maximum total weight of one sender's running work.
     ///   - leavesRoom: Whether a sender may use at most three times the weight that remains free: three quarters of the
     ///     capacity if it is alone, less if there are others. So a new sender always finds room.
-    ///   - countsTime: Whether the sender that has used the least time in ``run(weight:of:_:)`` goes first. So a sender
-    ///     with little work doesn't wait for a turn of each busy sender.
+    ///   - countsTime: Whether the sender that has used the least time goes first. So a sender with little work doesn't
+    ///     wait for a turn of each busy sender.
     ///   - maxWaiting: Maximum number of waiting calls.
     ///   - waitingShare: Maximum number of waiting calls per sender.
     public init(
@@ -96,7 +96,7 @@ public final class Gate: Sendable {
         return try await body()
     }
 
-    /// Waits for room. Afterwards the caller must call ``leave(weight:of:)`` once with the same arguments.
+    /// Waits for room. Afterwards the caller must call ``leave(weight:of:spending:)`` once with the same arguments.
     ///
     /// - Throws: `CancellationError` if the task is cancelled or the caller disconnects while waiting, or ``Full`` if
     ///   too many wait.
@@ -115,7 +115,7 @@ public final class Gate: Sendable {
 
     /// Enters if there is room and nothing waits.
     ///
-    /// - Returns: Whether it entered. If so, the caller must call ``leave(weight:of:)``.
+    /// - Returns: Whether it entered. If so, the caller must call ``leave(weight:of:spending:)``.
     public func tryEnter(weight: Int = 1, of sender: Sender = .current) -> Bool {
         state.withLock { state in
             guard state.waiting.isEmpty, fits(weight, of: sender, beside: state.load) == .accept else { return false }
@@ -126,7 +126,7 @@ public final class Gate: Sendable {
 
     /// Enters with as much of a weight as there is room for.
     ///
-    /// - Returns: The weight that entered, which may be 0. The caller must call ``leave(weight:of:)`` with it.
+    /// - Returns: The weight that entered, which may be 0. The caller must call ``leave(weight:of:spending:)`` with it.
     public func enter(upTo weight: Int, of sender: Sender = .current) -> Int {
         state.withLock { state in
             let entered = max(0, min(weight, capacity - state.load.used))
@@ -135,7 +135,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Adds running work regardless of the capacity. The caller must call ``leave(weight:of:)`` later.
+    /// Adds running work regardless of the capacity. The caller must call ``leave(weight:of:spending:)`` later.
     public func add(weight: Int, of sender: Sender) {
         state.withLock { $0.load.add(weight, of: sender) }
     }

@@ -34,7 +34,7 @@ public final class HTTPCaller: Sendable {
     ///
     /// - Parameters:
     ///   - connectionsPerHost: Maximum number of concurrent calls per host. Others wait.
-    ///   - keptFor: The idle timeout of connections, or nil for one minute.
+    ///   - keptFor: The idle timeout of connections, or nil for one minute. If set, a failed connection isn't retried.
     ///   - connectTime: The connect timeout.
     /// - Throws: `HTTPCallFailure` if the file of the option `trustedCertificates` can't be read.
     public init(

@@ -10,7 +10,8 @@ public final class DatabaseMeters: Sendable {
 
     /// Counts an operation.
     ///
-    /// - Parameter errorClass: The SQLSTATE of an unexpected failure, or another text if it has none. Otherwise nil.
+    /// - Parameter errorClass: The SQLSTATE of an unexpected failure, any other text for a failure without one, or nil if
+    ///   the operation succeeded or failed as expected.
     public func add(_ operation: Operation, _ duration: Duration, errorClass: String? = nil) {
         durations[operation.rawValue].record(duration, of: Self.number(of: errorClass))
     }

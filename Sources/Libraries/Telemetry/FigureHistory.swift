@@ -8,8 +8,7 @@ import Synchronization
 
 /// The history of a server's metrics for charts: the last hour in steps of ten seconds, the last day in minutes.
 ///
-/// Samples the existing meters, so it adds no cost to requests. Its memory is bounded. Operators'
-/// requests are left out.
+/// Samples the existing meters, so it adds no cost to requests. Its memory is bounded. Operators' requests are left out.
 public final class FigureHistory: Sendable {
     /// The series of a chart. Rates are per second, times in milliseconds.
     public enum Series: Int, CaseIterable, Sendable {

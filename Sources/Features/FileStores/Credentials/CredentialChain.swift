@@ -14,6 +14,7 @@ package enum CredentialChain {
     /// Returns the first provider that is configured, or else that of the virtual machine's role.
     ///
     /// - Throws: `ConfigurationError` if a configured provider can't be used or, without one, the role is disabled.
+    ///   `HTTPCallFailure` if the trusted certificates can't be read.
     package static func provider(
         _ key: Configuration.S3.Key?, region: String, _ variables: [String: String], _ outgoing: Configuration.Outgoing
     ) throws -> any AWSCredentialProvider {

@@ -263,7 +263,7 @@ package struct ImportRun: Sendable {
         return report
     }
 
-    /// Runs `body` for each job on blocking threads, several at once, starting in order.
+    /// Runs `body` for each job on blocking threads, several at once, roughly in their order.
     private func each<R: Sendable>(
         _ jobs: [ImportPlan.Job], _ pool: NIOThreadPool, _ body: @escaping @Sendable (ImportPlan.Job) -> R
     ) async -> [R] {

@@ -10,7 +10,7 @@ struct SourceEntry: Sendable {
     let path: String
     /// The stored size in bytes, compressed if the file is.
     let size: Int64
-    /// The function that opens the file, decompressed if the container compressed it.
+    /// Opens the file. Its bytes are decompressed if the container compressed it.
     let open: @Sendable () throws -> any ByteSource
 
     /// The file name without folders.
