@@ -46,9 +46,10 @@ let package = Package(
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         .target(name: "CConsole", exclude: ["files"]),
         .target(name: "CVersion"),
-        .target(name: "Encoding"),
-        .target(name: "Limits", dependencies: ["CMalloc", deque]),
-        .target(name: "Telemetry", dependencies: ["Limits", tracing], swiftSettings: stayOnExecutor),
+        .target(name: "Platform"),
+        .target(name: "Encoding", dependencies: ["Platform"]),
+        .target(name: "Limits", dependencies: ["CMalloc", "Platform", deque]),
+        .target(name: "Telemetry", dependencies: ["Limits", "Platform", tracing], swiftSettings: stayOnExecutor),
         .target(name: "JSON", dependencies: ["Encoding", ordered]),
         .target(name: "BSON", dependencies: ["Encoding", "JSON"]),
         .target(
@@ -63,9 +64,9 @@ let package = Package(
         .target(
             name: "Postgres", dependencies: ["CLibpq", "Encoding", "Limits", deque, logging],
             swiftSettings: stayOnExecutor),
-        .target(name: "LocalPostgres", dependencies: ["Encoding", logging, subprocess]),
+        .target(name: "LocalPostgres", dependencies: ["Encoding", "Platform", logging, subprocess]),
         .target(name: "ParseModel", dependencies: ["Encoding", "JSON", ordered]),
-        .target(name: "Logs", dependencies: ["Encoding", "JSON", "Limits", "ParseModel", logging]),
+        .target(name: "Logs", dependencies: ["Encoding", "JSON", "Limits", "ParseModel", "Platform", logging]),
         .target(name: "ServerConfiguration", dependencies: ["Encoding", "JSON"]),
         .target(
             name: "Schema", path: "schema",
@@ -130,8 +131,8 @@ let package = Package(
         .target(
             name: "LiveQuery",
             dependencies: [
-                "Encoding", "HTTP", "JSON", "Limits", "Operations", "ParseModel", "ParseStorage", "Postgres",
-                "Rules", "ServerConfiguration", logging,
+                "Encoding", "HTTP", "JSON", "Limits", "Operations", "ParseModel", "ParseStorage", "Platform",
+                "Postgres", "Rules", "ServerConfiguration", logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(name: "Templates"),
@@ -161,7 +162,7 @@ let package = Package(
         .target(
             name: "Outgoing",
             dependencies: [
-                "Encoding", "JSON", "Limits", "ServerConfiguration", httpClient,
+                "Encoding", "JSON", "Limits", "Platform", "ServerConfiguration", httpClient,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -173,7 +174,7 @@ let package = Package(
         .target(
             name: "FileStores",
             dependencies: [
-                "Encoding", "FileStorage", "JSON", "Limits", "Outgoing", "ParseStorage", "Postgres",
+                "Encoding", "FileStorage", "JSON", "Limits", "Outgoing", "ParseStorage", "Platform", "Postgres",
                 "Rules", "ServerConfiguration", "Telemetry", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -215,7 +216,7 @@ let package = Package(
             name: "Migration",
             dependencies: [
                 "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage",
-                "Postgres",
+                "Platform", "Postgres",
                 ordered, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -229,7 +230,7 @@ let package = Package(
                 "Limits", "LiveQuery", "LocalPostgres",
                 "Logs",
                 "Mail", "Migration", "NodeHost", "Operations", "Outgoing", "Pages", "ParseModel", "ParseStorage",
-                "Postgres", "Push",
+                "Platform", "Postgres", "Push",
                 "REST",
                 "Schema", "ServerConfiguration", "SignIn", "Telemetry", "Webhooks", logging, tracing,
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -254,7 +255,7 @@ let package = Package(
         .executableTarget(
             name: "RoostCommand",
             dependencies: [
-                "App", "Encoding", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push",
+                "App", "Encoding", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Platform", "Push",
                 "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -439,7 +440,7 @@ if Context.environment["ROOST_FUZZ"] != nil {
             }
             + ["MongoFields", "MongoValues", "RESTFields", "TypeInference"].map { "Mapping/\($0).swift" }
             + ["Bytes", "Loading/RejectFile.swift"],
-        ["BSON", "CZlib", "Encoding", "JSON", "ParseModel", "Postgres", ordered])
+        ["BSON", "CZlib", "Encoding", "JSON", "ParseModel", "Platform", "Postgres", ordered])
     package.targets.append(
         .executableTarget(
             name: "Fuzz",
@@ -458,7 +459,7 @@ let folders = [
     "Features": ["CConsole", "Console", "FileStores", "LiveQuery", "Mail", "Migration", "Pages", "Push", "SignIn"],
     "Libraries": [
         "BSON", "CCrypt", "CCurl", "CFile", "CLibpq", "CMalloc", "CVersion", "CZlib", "Encoding", "Limits",
-        "LocalPostgres", "Logs", "Outgoing", "Telemetry", "Templates",
+        "LocalPostgres", "Logs", "Outgoing", "Platform", "Telemetry", "Templates",
     ],
 ]
 for (folder, modules) in folders {

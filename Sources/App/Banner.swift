@@ -1,10 +1,5 @@
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The text that the server prints when it listens: its addresses, and how to try it.
 ///

@@ -1,20 +1,7 @@
 import LocalPostgres
 import Logging
+import Platform
 import Postgres
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Access to a deployment's database for commands that run without the server. The embedded PostgreSQL is started for
 /// the duration of the command, unless a server is already running it.

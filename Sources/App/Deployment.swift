@@ -5,13 +5,8 @@ import Mail
 import NodeHost
 import Operations
 import Outgoing
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The configuration and its folders, which all commands read in the same way.
 package struct Deployment: Sendable {

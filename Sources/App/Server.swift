@@ -8,23 +8,10 @@ import Logs
 import NIOPosix
 import NodeHost
 public import Operations
+import Platform
 import ServerConfiguration
 import ServiceLifecycle
 import UnixSignals
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// A run of `roost serve`.
 package struct Server {

@@ -2,13 +2,8 @@ import Encoding
 import FileStorage
 import FileStores
 package import Logging
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `roost files`: works on the file stores of a deployment without the server.
 package struct StoreWork: Sendable {

@@ -1,12 +1,7 @@
 import App
 import ArgumentParser
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Shared code of the commands other than `roost serve`: configuration and exit status.
 enum CommandRun {

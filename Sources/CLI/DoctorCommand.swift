@@ -2,14 +2,7 @@ import App
 import ArgumentParser
 import JSON
 import ParseStorage
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,13 +2,8 @@ import App
 import ArgumentParser
 import Encoding
 import JSON
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 struct FilesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -3,12 +3,7 @@ import ArgumentParser
 import JSON
 import Migration
 import NIOCore
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,15 +1,8 @@
 import Encoding
 import JSON
 import Migration
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Shows the progress of an import: a line per class, and a bar at a terminal or otherwise a line every 30 seconds.
 /// Scripts get only the report, as JSON.

@@ -1,14 +1,7 @@
 import Encoding
 import JSON
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Shows the progress of a command: one changing line at a terminal, otherwise a line for each completed step. Scripts
 /// get JSON.

@@ -1,20 +1,7 @@
 import App
 import ArgumentParser
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

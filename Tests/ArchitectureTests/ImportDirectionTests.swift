@@ -6,6 +6,7 @@ import Testing
 @Suite struct ImportDirectionTests {
     /// The modules from the lowest up, as in docs/architecture.md, with their allowed imports.
     private static let mayImport: [String: Set<String>] = [
+        "Platform": [],
         "Encoding": [],
         "Limits": ["CMalloc"],
         "Telemetry": ["Limits"],
@@ -63,11 +64,9 @@ import Testing
         "NodeHost": ["CloudCode", "Encoding", "JSON", "Limits", "Operations", "ParseModel", "ServerConfiguration"],
         "App": [
             "CMalloc", "CloudCode", "Console", "Encoding", "FileStorage", "FileStores", "HTTP", "JSON", "Limits",
-            "LiveQuery",
-            "LocalPostgres", "Logs", "Mail", "Migration", "NodeHost", "Operations", "ParseModel", "Outgoing", "Pages",
-            "ParseStorage", "Postgres",
-            "Push",
-            "REST", "Schema", "ServerConfiguration", "SignIn", "Telemetry", "Webhooks",
+            "LiveQuery", "LocalPostgres", "Logs", "Mail", "Migration", "NodeHost", "Operations", "ParseModel",
+            "Outgoing", "Pages", "ParseStorage", "Postgres", "Push", "REST", "Schema", "ServerConfiguration", "SignIn",
+            "Telemetry", "Webhooks",
         ],
         "CLI": [
             "App", "Encoding", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration",
@@ -109,7 +108,7 @@ import Testing
         "A module imports only the modules that the import list allows, and no two modules import each other",
         arguments: mayImport.keys.sorted())
     func direction(module: String) throws {
-        let allowed = try #require(Self.mayImport[module])
+        let allowed = try #require(Self.mayImport[module]).union(["Platform"])
         let files = try Self.files(of: module)
         #expect(!files.isEmpty)
         let own = Set(Self.mayImport.keys).union([

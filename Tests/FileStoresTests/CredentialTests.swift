@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Cloud credentials")
 struct CredentialTests {
-    private static func provider(_ variables: [String: String]) throws -> any AWSCredentialProvider {
+    private static func provider(_ variables: [String: String]) throws -> any CredentialProvider<AWSCredentials> {
         try CredentialChain.provider(nil, region: "us-east-1", variables, S3OptionTests.load([:]).outgoing)
     }
 
@@ -117,7 +117,7 @@ struct CredentialTests {
     }
 
     /// Counted credentials that are valid for a minute. The test moves the clock.
-    private actor Short: AWSCredentialProvider {
+    private actor Short: CredentialProvider {
         nonisolated let name = "a test"
         nonisolated let clock = Mutex(Date(timeIntervalSince1970: 0))
         private(set) var count = 0

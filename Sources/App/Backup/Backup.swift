@@ -3,21 +3,8 @@ import HTTP
 import LocalPostgres
 import Logging
 import ParseModel
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// `roost backup`: writes the embedded PostgreSQL and uploaded files on disk to one archive, even of a running server.
 package struct Backup: Sendable {

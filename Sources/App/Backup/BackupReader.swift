@@ -2,14 +2,7 @@ import Crypto
 import Encoding
 import JSON
 import ParseModel
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// Reads and verifies a backup from start to end. It trusts neither paths nor lengths nor the end of the archive.
 package final class BackupReader {

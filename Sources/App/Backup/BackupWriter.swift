@@ -1,13 +1,6 @@
 import Crypto
 import Encoding
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// Writes a backup as a tar archive. Its last entry, `SHA256SUMS`, contains the checksums of all other files.
 package final class BackupWriter {

@@ -1,19 +1,6 @@
 import Encoding
 import LocalPostgres
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// `roost restore`: creates a data folder from a backup.
 package struct Restore: Sendable {

@@ -5,20 +5,7 @@ import JSON
 import Logging
 import ParseModel
 import ParseStorage
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// `roost export`: writes the app's database and files to a folder of JSON files.
 package struct Export: Sendable {

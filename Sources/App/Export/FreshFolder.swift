@@ -1,18 +1,5 @@
 import Encoding
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// A folder that appears under its name only when it is complete. Until then it is a hidden folder next to the target,
 /// locked by one process. If that process is killed, the next one deletes the contents.

@@ -2,16 +2,11 @@ import Logging
 import NIOCore
 import Operations
 import ParseStorage
+import Platform
 import Postgres
 import Schema
 import ServerConfiguration
 import Telemetry
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The clients of the database and its replicas, not yet connected.
 struct Database {

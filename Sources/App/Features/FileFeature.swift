@@ -1,12 +1,7 @@
 import FileStorage
 import Logging
 import Operations
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 struct FileFeature: Feature {
     let files: any FileStorage

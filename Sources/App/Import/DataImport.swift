@@ -2,12 +2,7 @@ import FileStorage
 import Logging
 import Migration
 import Outgoing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// `roost import`: imports a source into a deployment.
 package struct DataImport: Sendable {

@@ -1,13 +1,8 @@
 import Encoding
 import Mail
 import Pages
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Writes all mails and pages with sample values to files.
 package struct MailFolder {

@@ -1,13 +1,8 @@
 import Logging
 import NIOCore
 import NIOPosix
+import Platform
 import ServiceLifecycle
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Notifies the service manager (systemd) when the server is ready, while it runs and when it stops, through the socket
 /// named by `NOTIFY_SOCKET` (`sd_notify(3)`).

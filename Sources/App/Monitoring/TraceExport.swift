@@ -1,14 +1,9 @@
 import Logging
 import Outgoing
+import Platform
 import ServerConfiguration
 import Telemetry
 import Tracing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 struct TraceExport: Feature {
     let tracer: RequestTracer

@@ -1,13 +1,8 @@
 import Encoding
 import JSON
 import NodeHost
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension Server {
     /// Creates the server of `roost serve` from a configuration file or an app's own index.js.

@@ -1,13 +1,8 @@
 import Encoding
 import JSON
 import NodeHost
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The contents of a command's configuration file, and the folder of its relative paths.
 struct ConfigurationFile {

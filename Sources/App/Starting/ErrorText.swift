@@ -2,21 +2,8 @@ import Encoding
 import HTTP
 import NIOCore
 import ParseModel
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Error messages of commands.
 package enum ErrorText {

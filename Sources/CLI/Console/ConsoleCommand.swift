@@ -1,14 +1,7 @@
 import App
 import ArgumentParser
+import Platform
 import ServerConfiguration
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 struct ConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

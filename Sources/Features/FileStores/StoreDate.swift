@@ -1,10 +1,5 @@
 import Encoding
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 package enum StoreDate {
     /// Converts an HTTP date to seconds since 1970, or returns nil if it is invalid.

@@ -3,13 +3,8 @@ import HTTP
 import JSON
 import Operations
 import ParseModel
+import Platform
 import Rules
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Handles the messages of a live-query client.
 extension LiveQueryConnection {

@@ -1,10 +1,5 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
+
 /// Splits file paths at slashes.
 public enum FilePaths {
     /// Returns the last component of a path: `c` for `/a/b/c` and `/a/b/c/`, `/` for the root.

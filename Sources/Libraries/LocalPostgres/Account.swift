@@ -1,18 +1,5 @@
 import Encoding
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// The account that runs PostgreSQL: the server's own, or `postgres` instead of root, which PostgreSQL rejects.
 package struct Account: Sendable {

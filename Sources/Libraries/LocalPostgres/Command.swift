@@ -1,10 +1,5 @@
+import Platform
 import Subprocess
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 #if canImport(System)
     import System

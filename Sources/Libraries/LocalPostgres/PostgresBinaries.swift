@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// The folder and version of the PostgreSQL programs.
 package struct PostgresBinaries: Sendable {

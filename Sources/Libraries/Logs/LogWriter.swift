@@ -3,15 +3,8 @@ import Encoding
 import Limits
 import Logging
 import ParseModel
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Writes log lines to standard error on a separate thread.
 ///

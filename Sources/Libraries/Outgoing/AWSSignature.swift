@@ -1,11 +1,6 @@
 public import Crypto
 import Encoding
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Platform
 
 /// Signs requests with AWS Signature Version 4, for Amazon's services and compatible ones.
 public struct AWSSignature: Sendable {

@@ -1,10 +1,5 @@
 import Encoding
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Base64 with the alphabet for URLs (RFC 4648, section 5).
 public enum Base64URL {

@@ -5,16 +5,9 @@ public import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import Platform
 public import ServerConfiguration
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Sends requests to other servers: identity providers, mail services, webhooks.
 ///

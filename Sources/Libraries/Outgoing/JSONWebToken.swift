@@ -1,12 +1,7 @@
 public import Crypto
 public import CryptoExtras
 public import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A JSON Web Token (RFC 7519) in compact serialization.
 public struct JSONWebToken: Sendable {

@@ -1,10 +1,5 @@
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A key or certificate from the configuration: a path, PEM or JSON text, or the bytes of a key file in Base64.
 public struct KeyFile: Sendable {

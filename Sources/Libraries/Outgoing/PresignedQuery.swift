@@ -1,11 +1,6 @@
 import Crypto
 import Encoding
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Platform
 
 /// Creates query parameters that let anyone read a host's URLs for a limited time. Everything that doesn't depend on
 /// the path is computed once, because a list of objects can contain many files.

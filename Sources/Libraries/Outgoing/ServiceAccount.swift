@@ -1,12 +1,7 @@
 import CryptoExtras
 public import JSON
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// A Google service account and its signing key.
 public struct ServiceAccount: Sendable {

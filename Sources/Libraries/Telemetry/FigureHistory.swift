@@ -1,10 +1,5 @@
+import Platform
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The history of a server's metrics for charts: the last hour in steps of ten seconds, the last day in minutes.
 ///

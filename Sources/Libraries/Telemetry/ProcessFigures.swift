@@ -1,16 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// Process metrics under Prometheus's standard names. Computed when they are read, only on systems with `/proc`.
 public enum ProcessFigures {

@@ -1,13 +1,7 @@
 import Encoding
-import Logging
 import Outgoing
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Finds AWS credentials, in the order of Amazon's own clients.
 package enum CredentialChain {
@@ -17,7 +11,7 @@ package enum CredentialChain {
     ///   `HTTPCallFailure` if the trusted certificates can't be read.
     package static func provider(
         _ key: Configuration.S3.Key?, region: String, _ variables: [String: String], _ outgoing: Configuration.Outgoing
-    ) throws -> any AWSCredentialProvider {
+    ) throws -> any CredentialProvider<AWSCredentials> {
         if let key {
             return FixedCredentials(
                 name: "filesAdapter.options",
@@ -57,7 +51,23 @@ package enum CredentialChain {
     }
 }
 
-struct FixedCredentials: AWSCredentialProvider {
+/// Credentials for signing AWS requests.
+package struct AWSCredentials: StoreCredentials {
+    package var accessKeyId: String
+    var secretAccessKey: String
+    var sessionToken: String?
+    /// The time at which the credentials expire, or nil if they don't.
+    package var expiration: Date?
+
+    package init(accessKeyId: String, secretAccessKey: String, sessionToken: String? = nil, expiration: Date? = nil) {
+        self.accessKeyId = accessKeyId
+        self.secretAccessKey = secretAccessKey
+        self.sessionToken = sessionToken
+        self.expiration = expiration
+    }
+}
+
+struct FixedCredentials: CredentialProvider {
     let name: String
     let value: AWSCredentials
 
@@ -68,7 +78,7 @@ struct FixedCredentials: AWSCredentialProvider {
 enum SharedProfile {
     static func provider(
         _ variables: [String: String], region: String, _ outgoing: Configuration.Outgoing
-    ) throws -> (any AWSCredentialProvider)? {
+    ) throws -> (any CredentialProvider<AWSCredentials>)? {
         let home = FileManager.default.homeDirectoryForCurrentUser.path + "/.aws"
         let name = variables["AWS_PROFILE"] ?? "default"
         var values: [String: String] = [:]

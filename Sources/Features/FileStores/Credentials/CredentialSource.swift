@@ -1,11 +1,6 @@
 import Logging
+import Platform
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Credentials that a file store accepts.
 package protocol StoreCredentials: Sendable, Equatable {

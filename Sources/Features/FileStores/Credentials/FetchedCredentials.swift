@@ -1,16 +1,11 @@
 import Encoding
 import JSON
 import Outgoing
+import Platform
 import ServerConfiguration
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Credentials from AWS STS, in exchange for the identity token that a cluster writes to a file in its containers.
-struct WebIdentity: AWSCredentialProvider {
+struct WebIdentity: CredentialProvider {
     let name = "AWS_WEB_IDENTITY_TOKEN_FILE"
     private let file: String
     private let role: String
@@ -57,7 +52,7 @@ struct WebIdentity: AWSCredentialProvider {
 }
 
 /// Credentials of a container, from the URL in its environment variables.
-struct ContainerCredentials: AWSCredentialProvider {
+struct ContainerCredentials: CredentialProvider {
     let name = "AWS_CONTAINER_CREDENTIALS"
     private let url: String
     private let token: String?
@@ -108,7 +103,7 @@ struct ContainerCredentials: AWSCredentialProvider {
 }
 
 /// Credentials of the role of a virtual machine, from its metadata service (version 2).
-struct InstanceCredentials: AWSCredentialProvider {
+struct InstanceCredentials: CredentialProvider {
     let name = "the role of this machine"
     private let endpoint: String
     private let caller: HTTPCaller

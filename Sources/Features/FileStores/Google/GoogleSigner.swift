@@ -1,10 +1,5 @@
 import Encoding
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Sends a Google access token with each request. Cloud Storage then accepts S3 requests, with its own header names.
 struct GoogleSigner: StoreSigner {

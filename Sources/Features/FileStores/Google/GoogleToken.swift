@@ -1,13 +1,8 @@
 import JSON
 import Logging
 import Outgoing
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 struct GoogleToken: StoreCredentials {
     var text: String

@@ -1,11 +1,6 @@
 public import FileStorage
+import Platform
 public import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// `roost files check`: tests every operation that the server needs, using a temporary file.
 public struct FileCheck: Sendable {

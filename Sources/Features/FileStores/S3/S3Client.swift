@@ -5,15 +5,10 @@ import Limits
 import Logging
 import NIOCore
 import Outgoing
+import Platform
 import ServerConfiguration
 import Synchronization
 import Telemetry
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 package struct S3Request: Sendable {
     var method: String

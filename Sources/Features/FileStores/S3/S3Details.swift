@@ -2,13 +2,8 @@ import Encoding
 import FileStorage
 import JSON
 import Outgoing
+import Platform
 import Rules
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Converts between file details and the header fields of an object.
 ///

@@ -1,14 +1,9 @@
 import Encoding
 import Outgoing
+import Platform
 import Rules
 import ServerConfiguration
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Creates direct URLs of objects. Never waits, because URLs are created while rows are encoded.
 final class S3Links: Sendable {

@@ -5,13 +5,8 @@ import Limits
 import Logging
 public import NIOCore
 import Outgoing
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Stores uploaded files as objects in a bucket of Amazon S3 or a compatible service.
 public struct S3Storage: FileStorage {

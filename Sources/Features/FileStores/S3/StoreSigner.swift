@@ -1,11 +1,6 @@
 import Encoding
 import Outgoing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Authenticates requests to an S3-compatible store.
 protocol StoreSigner: Sendable {

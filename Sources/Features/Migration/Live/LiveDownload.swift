@@ -1,11 +1,6 @@
 import JSON
 import ParseModel
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Downloads the data of a running parse-server into a folder in export format, from which it is imported.
 ///

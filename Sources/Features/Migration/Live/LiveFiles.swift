@@ -2,12 +2,7 @@ import Encoding
 import JSON
 import NIOCore
 import Outgoing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Downloads the uploaded files that objects name.
 ///

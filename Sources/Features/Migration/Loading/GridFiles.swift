@@ -2,12 +2,7 @@ import BSON
 import Encoding
 import JSON
 import NIOPosix
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Assembles GridFS files in a folder from their chunks, and passes on each complete file.
 struct GridFiles: Sendable {

@@ -4,14 +4,9 @@ import Logging
 import NIOPosix
 import ParseModel
 import ParseStorage
+import Platform
 import Postgres
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Imports a source into a database.
 package struct ImportRun: Sendable {

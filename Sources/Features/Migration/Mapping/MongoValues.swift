@@ -1,12 +1,7 @@
 import BSON
 import JSON
 import ParseModel
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Converts MongoDB values to the JSON format of Parse's REST interface.
 enum MongoValues {

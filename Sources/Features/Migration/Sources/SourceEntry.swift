@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A file of a source: in a folder, in a zip file, or a collection in a mongodump archive.
 struct SourceEntry: Sendable {

@@ -1,10 +1,5 @@
 import Encoding
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Detects the format of a source and lists its files.
 enum SourceOpener {
