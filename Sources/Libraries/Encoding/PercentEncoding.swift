@@ -4,10 +4,7 @@ public enum PercentEncoding {
     ///
     /// - Parameter keepingSlashes: Whether to keep slashes, as in paths.
     public static func encode(_ text: String, keepingSlashes: Bool = false) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count)
-        for byte in text.utf8 { encode(byte, keepingSlashes: keepingSlashes) { bytes.append($0) } }
-        return String(decoding: bytes, as: UTF8.self)
+        encode(text, keepingOnly: keepingSlashes ? "-_.!~*'()/" : "-_.!~*'()")
     }
 
     /// Encodes all bytes except ASCII letters, digits and the given characters.

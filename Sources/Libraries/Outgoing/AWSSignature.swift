@@ -98,18 +98,7 @@ public struct AWSSignature: Sendable {
 
     /// Percent-encodes all bytes except letters, digits and `-._~`, as signatures require.
     public static func encode(_ text: String, keepingSlashes: Bool) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count + 16)
-        for byte in text.utf8 {
-            switch byte {
-            // `encodeURIComponent` keeps these characters.
-            case UInt8(ascii: "!"), UInt8(ascii: "*"), UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"):
-                bytes.append(UInt8(ascii: "%"))
-                bytes += [byte].hexadecimal.uppercased().utf8
-            default: PercentEncoding.encode(byte, keepingSlashes: keepingSlashes) { bytes.append($0) }
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        PercentEncoding.encode(text, keepingOnly: keepingSlashes ? "-._~/" : "-._~")
     }
 
     func scope(_ time: String) -> String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
