@@ -135,7 +135,7 @@ let package = Package(
                 "Postgres", "Rules", "ServerConfiguration", logging,
             ],
             swiftSettings: stayOnExecutor),
-        .target(name: "Templates"),
+        .target(name: "Templates", dependencies: ["Encoding"]),
         .target(
             name: "Mail",
             dependencies: [

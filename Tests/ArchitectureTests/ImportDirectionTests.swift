@@ -40,7 +40,7 @@ import Testing
             "Encoding", "HTTP", "JSON", "Limits", "Operations", "ParseModel", "ParseStorage", "Postgres",
             "Rules", "ServerConfiguration",
         ],
-        "Templates": [],
+        "Templates": ["Encoding"],
         "Pages": ["Encoding", "JSON", "ServerConfiguration", "Templates"],
         "Outgoing": ["Encoding", "JSON", "Limits", "ServerConfiguration"],
         "FileStores": [

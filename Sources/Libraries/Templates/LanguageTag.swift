@@ -1,16 +1,16 @@
+import Encoding
+
 /// Language tags: a language with an optional region, such as `de` and `de-AT`.
 public enum LanguageTag {
     /// Returns whether a text has the form of a language tag: two or three letters, then groups of two to eight letters
     /// and digits after hyphens, at most 64 bytes in total.
     public static func isValid(_ text: String) -> Bool {
         let groups = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
-        guard let language = groups.first, (2...3).contains(language.count), language.allSatisfy(isLetter) else {
+        guard let language = groups.first, (2...3).contains(language.count), language.allSatisfy(\.isASCIILetter) else {
             return false
         }
         return text.utf8.count <= 64
-            && groups.dropFirst().allSatisfy { group in
-                (2...8).contains(group.count) && group.allSatisfy { isLetter($0) || isDigit($0) }
-            }
+            && groups.dropFirst().allSatisfy { (2...8).contains($0.count) && $0.allSatisfy(\.isASCIIAlphanumeric) }
     }
 
     /// Returns the tags to look up translations by: the full tag, then the language. Empty for an invalid tag.
@@ -18,14 +18,6 @@ public enum LanguageTag {
         guard isValid(locale) else { return [] }
         guard let hyphen = locale.utf8.firstIndex(of: UInt8(ascii: "-")) else { return [locale] }
         return [locale, String(locale[..<hyphen])]
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-    }
-
-    private static func isDigit(_ byte: UInt8) -> Bool {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }
 
     /// Parses the header field `Accept-Language`. Returns up to ten languages, most preferred first.

@@ -1,3 +1,5 @@
+import Encoding
+
 indirect enum TemplatePart: Sendable {
     case text(String)
     case variable(TemplateName, isEscaped: Bool)
@@ -156,7 +158,7 @@ struct TemplateParser {
     ) throws(TextTemplate.Malformed) -> ArraySlice<UInt8> {
         _ = consume(while: Self.isSpace)
         let name = consume { byte in
-            byte.isLetterOrDigit || ".-_?*".utf8.contains(byte) || isPath && byte == UInt8(ascii: "/")
+            byte.isASCIIAlphanumeric || ".-_?*".utf8.contains(byte) || isPath && byte == UInt8(ascii: "/")
         }
         _ = consume(while: Self.isSpace)
         guard skip(delimiters.close[...]) else { throw TextTemplate.Malformed() }
@@ -173,12 +175,5 @@ struct TemplateParser {
             throw TextTemplate.Malformed()
         }
         return Delimiters(open: open, close: close)
-    }
-}
-
-extension UInt8 {
-    fileprivate var isLetterOrDigit: Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
-            || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
     }
 }
