@@ -121,16 +121,8 @@ public struct BSONObjectID: Sendable, Hashable {
 
     /// Parses 24 hexadecimal digits. Returns nil for any other text.
     public init?(hexadecimal text: String) {
-        let digits = Array(text.utf8)
-        guard digits.count == 24 else { return nil }
-        var bytes: [UInt8] = []
-        for place in stride(from: 0, to: 24, by: 2) {
-            guard let high = digits[place].hexadecimalDigit, let low = digits[place + 1].hexadecimalDigit else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
-        self.bytes = bytes
+        guard let bytes = [UInt8](hexadecimal: text) else { return nil }
+        self.init(bytes)
     }
 
     /// The id as 24 lower-case hexadecimal digits.

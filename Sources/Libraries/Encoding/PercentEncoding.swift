@@ -101,6 +101,15 @@ public enum PercentEncoding {
     }
 }
 
+extension [UInt8] {
+    /// Parses pairs of hexadecimal digits. Returns nil for any other text.
+    public init?(hexadecimal text: String) {
+        let digits = text.utf8.compactMap(\.hexadecimalDigit)
+        guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        self = stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+}
+
 extension Sequence<UInt8> {
     /// The bytes as lower-case hexadecimal digits.
     public var hexadecimal: String {

@@ -39,7 +39,8 @@ enum ExtendedJSON {
                 value["subType"]?.stringValue.flatMap { UInt8($0, radix: 16) }.map { .binary(subtype: $0, bytes) }
             }
         case "$uuid":
-            value.stringValue.flatMap { uuid($0) }.map { .binary(subtype: 4, $0) }
+            value.stringValue.flatMap { [UInt8](hexadecimal: $0.replacing("-", with: "")) }
+                .flatMap { $0.count == 16 ? .binary(subtype: 4, $0) : nil }
         case "$undefined": .undefined
         case "$regularExpression":
             value["pattern"]?.stringValue.map {
@@ -101,18 +102,5 @@ enum ExtendedJSON {
         case let text?: Double(text)
         case nil: value.numberValue
         }
-    }
-
-    private static func uuid(_ text: String) -> [UInt8]? {
-        let digits = Array(text.utf8.filter { $0 != UInt8(ascii: "-") })
-        guard digits.count == 32 else { return nil }
-        var bytes: [UInt8] = []
-        for place in stride(from: 0, to: 32, by: 2) {
-            guard let high = digits[place].hexadecimalDigit, let low = digits[place + 1].hexadecimalDigit else {
-                return nil
-            }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
     }
 }
