@@ -31,9 +31,13 @@ public struct BSONReader {
     /// Returns the length stored at the start of a document, or nil if fewer than four bytes remain.
     public static func length(_ bytes: [UInt8], at offset: Int = 0) -> Int? {
         guard offset >= 0, bytes.count - offset >= 4 else { return nil }
-        var value: UInt32 = 0
-        for place in 0..<4 { value |= UInt32(bytes[offset + place]) << UInt32(8 * place) }
-        return Int(Int32(bitPattern: value))
+        return Int(integer(bytes, at: offset, as: Int32.self))
+    }
+
+    private static func integer<Value: FixedWidthInteger & BitwiseCopyable>(
+        _ bytes: [UInt8], at offset: Int, as type: Value.Type
+    ) -> Value {
+        Value(littleEndian: bytes.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: offset, as: type) })
     }
 
     private func failure(_ reason: String) -> BSONError { BSONError(offset: position, reason: reason) }
@@ -52,18 +56,14 @@ public struct BSONReader {
 
     private mutating func int32() throws(BSONError) -> Int32 {
         try need(4)
-        var value: UInt32 = 0
-        for place in 0..<4 { value |= UInt32(bytes[position + place]) << UInt32(8 * place) }
         position += 4
-        return Int32(bitPattern: value)
+        return Self.integer(bytes, at: position - 4, as: Int32.self)
     }
 
     private mutating func word() throws(BSONError) -> UInt64 {
         try need(8)
-        var value: UInt64 = 0
-        for place in 0..<8 { value |= UInt64(bytes[position + place]) << UInt64(8 * place) }
         position += 8
-        return value
+        return Self.integer(bytes, at: position - 8, as: UInt64.self)
     }
 
     private mutating func documentEnd(depth: Int) throws(BSONError) -> Int {
