@@ -170,18 +170,12 @@ public final class Gate: Sendable {
     }
 
     private func nextToAdmit(_ state: inout State) -> (element: Waiter, sender: Sender)? {
-        guard countsTime else { return next(in: &state.waiting, state.load) }
-        guard let next = next(in: &state.waiting, state.load, state.spent) else { return nil }
-        state.spent.admit(next.sender)
-        return next
-    }
-
-    private func next(in waiting: inout SenderQueue<Waiter>, _ load: Load, _ spent: SpentTime? = nil)
-        -> (element: Waiter, sender: Sender)?
-    {
-        waiting.popFirst(by: spent.map { spent in { spent[$0] } }) { waiter, sender in
+        let (load, spent) = (state.load, state.spent)
+        let next = state.waiting.popFirst(by: countsTime ? { spent[$0] } : nil) { waiter, sender in
             fits(waiter.weight, of: sender, beside: load)
         }
+        if countsTime, let next { state.spent.admit(next.sender) }
+        return next
     }
 
     /// Enqueues a waiter and admits it if it's next.
