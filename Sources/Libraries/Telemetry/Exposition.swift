@@ -51,19 +51,14 @@ public struct Exposition: Sendable {
     }
 
     /// Writes a sample of the current family.
-    public mutating func add(_ labels: Labels, _ value: Int) { write("", labels, "\(value)") }
-
-    /// Writes a sample of the current family.
-    public mutating func add(_ labels: Labels, _ value: Double) { write("", labels, "\(value)") }
-
-    /// Writes a family with a single sample.
-    public mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
-        begin(name, kind, help)
-        add([:], value)
+    public mutating func add(_ labels: Labels, _ value: some Numeric & CustomStringConvertible) {
+        write("", labels, "\(value)")
     }
 
     /// Writes a family with a single sample.
-    public mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: Double) {
+    public mutating func single(
+        _ name: String, _ kind: Kind, _ help: String, _ value: some Numeric & CustomStringConvertible
+    ) {
         begin(name, kind, help)
         add([:], value)
     }
