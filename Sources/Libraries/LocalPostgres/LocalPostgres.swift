@@ -13,7 +13,7 @@ public actor LocalPostgres {
         package init(_ description: String) { self.description = description }
 
         /// Creates the error for a failed system call, with the system's text for `errno`.
-        static func ofSystem(_ text: String) -> Self { Self("\(text): \(String(cString: strerror(errno)))") }
+        static func ofSystem(_ text: String) -> Self { Self("\(text): \(SystemError())") }
     }
 
     let dataFolder: String
@@ -56,7 +56,7 @@ public actor LocalPostgres {
         self.lock = lock
         try account.checkReach(of: dataFolder)
         let socketFolder = try self.socketFolder(account)
-        if !FileManager.default.fileExists(atPath: cluster + "/PG_VERSION") {
+        if !exists {
             logger.info("creating a PostgreSQL cluster", metadata: ["folder": "\(cluster)"])
             try await command(binaries.path("initdb"), Self.initialization(of: cluster), account)
         }
@@ -154,9 +154,7 @@ public actor LocalPostgres {
     var socketPath: String {
         let inside = dataFolder + "/socket"
         // A shell and PostgreSQL parse the path.
-        let isPlain = inside.utf8.allSatisfy { byte in
-            "/._-".utf8.contains(byte) || (0x30...0x39).contains(byte) || (0x61...0x7A).contains(byte | 0x20)
-        }
+        let isPlain = inside.utf8.allSatisfy { $0.isASCIIAlphanumeric || "/._-".utf8.contains($0) }
         return isPlain && inside.utf8.count <= 80 ? inside : outsideSocketFolder
     }
 
