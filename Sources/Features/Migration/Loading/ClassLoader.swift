@@ -23,7 +23,7 @@ struct ClassLoader {
         if record.state == .loading {
             let reader = try collection.open()
             try reader.skip(Int(record.documents))
-            var meter = Meter(progress, reader.bytesRead)
+            var meter = ImportMeter(progress, reader.bytesRead, countsObjects: true)
             while record.state == .loading {
                 try progress.check()
                 record = try storage.load(record, plan.table) { batch in
@@ -47,11 +47,9 @@ struct ClassLoader {
     ///
     /// - Parameter report: Receives each line for the rejects file.
     func inspect(_ report: (String) throws -> Void) throws -> ImportReport.Class {
-        let reader = try collection.open()
-        var meter = Meter(progress, 0)
         let mapper = RowMapper(plan: plan)
         var figures = ImportReport.Class(name: plan.name.text, documents: 0, rows: 0, rejects: 0)
-        while let record = try reader.next() {
+        try collection.read(progress, countsObjects: true) { record in
             let mapped = mapper.map(record)
             figures.documents += 1
             if case .row = mapped { figures.rows += 1 }
@@ -62,13 +60,11 @@ struct ClassLoader {
                 try report(line)
                 figures.rejects += 1
             }
-            try meter.count(reader.bytesRead)
         }
-        try meter.flush(reader.bytesRead)
         return figures
     }
 
-    private func fill(_ batch: inout ImportStorage.Batch, _ reader: any RecordReader, _ meter: inout Meter) throws
+    private func fill(_ batch: inout ImportStorage.Batch, _ reader: any RecordReader, _ meter: inout ImportMeter) throws
         -> Bool
     {
         let mapper = RowMapper(plan: plan)
@@ -111,28 +107,47 @@ struct ClassLoader {
         if isStrict, let line = lines.first { throw InexactObject(line: line) }
         return try storage.report(lines, of: record)
     }
+}
 
-    private struct Meter {
-        private let progress: ImportProgress
-        private var reported: Int64
-        private var documents: Int64 = 0
+/// Adds to the progress after every 1000 objects.
+struct ImportMeter {
+    private let progress: ImportProgress
+    private let countsObjects: Bool
+    private var reported: Int64
+    private var objects: Int64 = 0
 
-        init(_ progress: ImportProgress, _ bytes: Int64) {
-            self.progress = progress
-            reported = bytes
-            progress.add(bytes: bytes, documents: 0)
+    /// - Parameter bytes: The number of bytes that were read before.
+    init(_ progress: ImportProgress, _ bytes: Int64, countsObjects: Bool) {
+        self.progress = progress
+        self.countsObjects = countsObjects
+        reported = bytes
+        progress.add(bytes: bytes, documents: 0)
+    }
+
+    mutating func count(_ bytes: Int64) throws {
+        objects += 1
+        if objects >= 1000 { try flush(bytes) }
+    }
+
+    mutating func flush(_ bytes: Int64) throws {
+        progress.add(bytes: bytes - reported, documents: countsObjects ? objects : 0)
+        reported = bytes
+        objects = 0
+        try progress.check()
+    }
+}
+
+extension SourceCatalog.Collection {
+    /// Reads all objects and shows the progress, by default in bytes only.
+    func read(
+        _ progress: ImportProgress, countsObjects: Bool = false, _ use: (SourceRecord) throws -> Void
+    ) throws {
+        let reader = try open()
+        var meter = ImportMeter(progress, 0, countsObjects: countsObjects)
+        while let record = try reader.next() {
+            try use(record)
+            try meter.count(reader.bytesRead)
         }
-
-        mutating func count(_ bytes: Int64) throws {
-            documents += 1
-            if documents >= 1000 { try flush(bytes) }
-        }
-
-        mutating func flush(_ bytes: Int64) throws {
-            progress.add(bytes: bytes - reported, documents: documents)
-            reported = bytes
-            documents = 0
-            try progress.check()
-        }
+        try meter.flush(reader.bytesRead)
     }
 }

@@ -124,18 +124,7 @@ struct ImportPlan: Sendable {
                 group.addTask {
                     try await pool.runIfActive {
                         var inference = TypeInference()
-                        let reader = try collection.open()
-                        var reported: Int64 = 0
-                        var count = 0
-                        while let record = try reader.next() {
-                            inference.add(record, of: collection.name)
-                            count += 1
-                            if count % 1000 == 0 {
-                                progress.add(bytes: reader.bytesRead - reported, documents: 0)
-                                reported = reader.bytesRead
-                                try progress.check()
-                            }
-                        }
+                        try collection.read(progress) { inference.add($0, of: collection.name) }
                         return (collection.name, inference)
                     }
                 }

@@ -75,24 +75,14 @@ struct RelationTargets: Sendable {
     private static func count(
         _ collection: SourceCatalog.Collection, _ searches: inout Searches, _ progress: ImportProgress
     ) throws {
-        let reader = try collection.open()
-        var reported: Int64 = 0
-        var rows = 0
         var known: Set<Name> = []
-        while let record = try reader.next() {
-            rows += 1
-            if rows % 1000 == 0 {
-                progress.add(bytes: reader.bytesRead - reported, documents: 0)
-                reported = reader.bytesRead
-                try progress.check()
-            }
+        try collection.read(progress) { record in
             // If objects have the same id, only the first is imported.
             guard let id = id("objectId", "_id", of: record), let indexes = searches.byId[id],
                 known.insert(id).inserted
-            else { continue }
+            else { return }
             for index in indexes { searches.all[index].counts[collection.name, default: 0] += 1 }
         }
-        progress.add(bytes: reader.bytesRead - reported, documents: 0)
     }
 
     private static func id(_ key: Name, _ mongoKey: Name, of record: SourceRecord) -> Name? {
