@@ -22,7 +22,7 @@ final class FileBytes: ByteSource {
         // Without O_NONBLOCK, opening a pipe would block.
         descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
-            throw SourceDamage(place: path, reason: String(cString: strerror(errno)))
+            throw SourceDamage(place: path, reason: "\(SystemError())")
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -55,7 +55,7 @@ final class FileBytes: ByteSource {
             if read < 0 { failure = errno }
             count = max(0, read)
         }
-        if failure != 0 { throw SourceDamage(place: path, reason: String(cString: strerror(failure))) }
+        if failure != 0 { throw SourceDamage(place: path, reason: "\(SystemError(failure))") }
         guard !bytes.isEmpty else { throw Self.changed(path) }
         bytesRead += Int64(bytes.count)
         parts[parts.startIndex] = part.lowerBound + Int64(bytes.count)..<part.upperBound
@@ -79,7 +79,7 @@ struct FileVersion: Sendable, Equatable {
     init(of path: String) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw SourceDamage(place: path, reason: String(cString: strerror(errno)))
+            throw SourceDamage(place: path, reason: "\(SystemError())")
         }
         self.init(status)
     }

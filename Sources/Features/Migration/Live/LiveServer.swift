@@ -43,15 +43,14 @@ package struct LiveServer: Sendable {
     ///
     /// - Throws: ``Failure`` with the server's message, or `CancellationError`.
     func ask(_ path: String, _ body: JSONObject) async throws -> JSONValue {
-        var headers = [
+        var headers: [(name: String, value: String)] = [
             ("X-Parse-Application-Id", address.applicationID), ("X-Parse-Master-Key", address.masterKey),
             ("Content-Type", "application/json"),
         ]
         if let key = address.maintenanceKey, path.hasSuffix("/_User") { headers[1] = ("X-Parse-Maintenance-Key", key) }
         var body = body
         body["_method"] = "GET"
-        let call = HTTPCall(
-            "POST", address.url + path, headers: headers.map { (name: $0.0, value: $0.1) }, body: body.serialized())
+        let call = HTTPCall("POST", address.url + path, headers: headers, body: body.serialized())
         var last = ""
         for attempt in 0..<Self.attempts {
             if attempt > 0 { try await Task.sleep(for: .milliseconds(250 << attempt)) }

@@ -14,17 +14,6 @@ struct FileImport: Sendable {
     /// The thread for blocking file reads.
     private let thread = ThreadExecutor()
 
-    init(
-        _ catalog: SourceCatalog, files: any FileStorage, storedFiles: any FileStorage, scratch: String,
-        progress: ImportProgress
-    ) {
-        self.catalog = catalog
-        self.files = files
-        self.storedFiles = storedFiles
-        self.scratch = scratch
-        self.progress = progress
-    }
-
     /// Stores all files, except those that already exist with the same size.
     ///
     /// - Returns: The number of stored files, and notes on files that couldn't be stored.

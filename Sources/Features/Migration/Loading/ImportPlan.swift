@@ -103,8 +103,9 @@ struct ImportPlan: Sendable {
     private mutating func addRelation(
         _ collection: SourceCatalog.Collection, _ classes: [Name: ClassPlanner.Planned]
     ) {
-        let parts = collection.name.text.parts(between: ":")
-        guard parts.count == 3, let type = classes[parts[2]]?.schema.type(of: parts[1]), type.isRelation else {
+        guard let relation = Relation(collection.name),
+            let type = classes[relation.owner]?.schema.type(of: relation.field.text), type.isRelation
+        else {
             notes.append(
                 "\(collection.name) is skipped: no class of the source has this relation. "
                     + "--type CLASS.FIELD='Relation<TARGET>' sets its target")

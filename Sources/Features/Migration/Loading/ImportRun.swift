@@ -75,7 +75,7 @@ package struct ImportRun: Sendable {
             let classes = try await prepareDatabase(connectionString)
             defer { Task { [client = classes.client] in await client.shutdown() } }
             let fileImport = FileImport(
-                catalog, files: files, storedFiles: storedFiles, scratch: options.scratch, progress: progress)
+                catalog: catalog, files: files, storedFiles: storedFiles, scratch: options.scratch, progress: progress)
             let report = try await ControlThread.hold(connectionString, logger: logger) { control in
                 let start = try await control.run { storage in try begin(plan, opened.fingerprint, storage) }
                 if start.isDone {
@@ -168,13 +168,10 @@ package struct ImportRun: Sendable {
 
     // MARK: Earlier runs
 
-    private struct Start: Sendable {
-        var records: [Name: ImportRecord]
-        var isDone: Bool
-    }
-
     /// Finds the classes that are already imported and checks the others. Discards unfinished imports of other sources.
-    private func begin(_ plan: ImportPlan, _ fingerprint: String, _ storage: ImportStorage) throws -> Start {
+    private func begin(
+        _ plan: ImportPlan, _ fingerprint: String, _ storage: ImportStorage
+    ) throws -> (records: [Name: ImportRecord], isDone: Bool) {
         guard try storage.begin() else { throw Refusal(description: "another import into this database is running") }
         try storage.discardOthers(than: fingerprint)
         var records: [Name: ImportRecord] = [:]
@@ -184,7 +181,7 @@ package struct ImportRun: Sendable {
             // Files are imported after the classes, so an import interrupted at the files continues there. With
             // `--merge` or `--replace`, the classes are loaded again.
             guard options.merges || !options.replaces.isEmpty else {
-                return Start(records: records, isDone: try storage.isFinished(fingerprint))
+                return (records, try storage.isFinished(fingerprint))
             }
             for job in plan.jobs where options.merges || replaces(job) {
                 if let record = records.removeValue(forKey: job.name) { try storage.discard(record.number) }
@@ -206,7 +203,7 @@ package struct ImportRun: Sendable {
                 description: "these classes already have objects: \(full.sorted().joined(separator: ", ")). "
                     + "--merge adds the source's objects, --replace CLASS replaces them")
         }
-        return Start(records: records, isDone: false)
+        return (records, false)
     }
 
     private func replaces(_ job: ImportPlan.Job) -> Bool { options.replaces.contains(ImportPlan.owner(job.name)) }

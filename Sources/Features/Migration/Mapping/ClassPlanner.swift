@@ -5,9 +5,8 @@ import ParseStorage
 
 /// Plans the classes of a source: their fields, permissions and indexes.
 struct ClassPlanner {
-    /// A collection with the class planned for it.
+    /// A class planned for a collection.
     struct Planned: Sendable {
-        let name: Name
         /// The class in the source, without fields and indexes that can't be stored.
         var schema: ClassSchema
         /// Notes on skipped fields and indexes. The values of skipped fields are reported per object.
@@ -32,7 +31,7 @@ struct ClassPlanner {
     ///
     /// - Parameter inferred: The types found in its objects, if the source has no schema for it.
     func plan(_ name: Name, _ source: SourceSchema, _ inferred: TypeInference?) -> Planned {
-        var planned = Planned(name: name, schema: ClassSchema(name: name.text))
+        var planned = Planned(schema: ClassSchema(name: name.text))
         guard !SystemClass.volatileNames.contains(name) else { return planned }
         var fields = source.classes[name]?.fields ?? [:]
         if let inferred {
@@ -40,7 +39,7 @@ struct ClassPlanner {
             where planned.schema.fields[field] == nil && !Self.isNoField(field, of: name) {
                 guard types.count == 1, let type = types.keys.first else {
                     let counts = types.map { "\($0.key) (\($0.value) objects)" }.sorted().joined(separator: ", ")
-                    if self.types[name]?[field] == nil, Self.isField(field, of: name) {
+                    if self.types[name]?[field] == nil, Self.fault(field, .string, of: name) == nil {
                         planned.notes.append(
                             "\(name).\(field) is skipped because its values have several types: \(counts). To import it, "
                                 + "set its type with --type \(name).\(field)=TYPE")
@@ -74,10 +73,6 @@ struct ClassPlanner {
             || className == "_User" && (key == "bcryptPassword" || key == "sessionToken")
     }
 
-    private static func isField(_ field: Name, of className: Name) -> Bool {
-        fault(field, .string, of: className) == nil
-    }
-
     private static func fault(_ field: Name, _ type: FieldType, of className: Name) -> String? {
         guard Names.isFieldName(field.text, in: className.text) else { return "has an invalid field name" }
         let stored = type.isRelation ? ImportTable.join(field: field.text, className: className.text) : field.text
@@ -95,7 +90,7 @@ struct ClassPlanner {
             if name == "_id_" || isKnown && isValid {
                 kept[name] = definition
             } else {
-                planned.notes.append("\(planned.name): the index \(name) is skipped: it doesn't fit the class")
+                planned.notes.append("\(planned.schema.name): the index \(name) is skipped: it doesn't fit the class")
             }
         }
         return kept

@@ -33,12 +33,9 @@ struct SourceChecksums: Sendable {
         }
     }
 
-    /// The number of bytes to read.
-    var size: Int64 { files.reduce(0) { $0 + $1.entry.size } }
-
     /// Verifies all listed files. Throws ``SourceDamage`` for the first file with another checksum.
     func check(_ progress: ImportProgress) throws {
-        progress.begin("comparing file checksums", totalBytes: size)
+        progress.begin("comparing file checksums", totalBytes: files.reduce(0) { $0 + $1.entry.size })
         for (entry, expected) in files {
             let bytes = try entry.open()
             var hash = SHA256()

@@ -89,7 +89,6 @@ enum SourceOpener {
 package enum SourceFingerprint {
     /// Returns the same identifier for the same text in every process.
     package static func of(_ text: String) -> String {
-        let digits = String(StableHash.of(text), radix: 16) + String(StableHash.of("again:" + text), radix: 16)
-        return digits
+        String(StableHash.of(text), radix: 16) + String(StableHash.of("again:" + text), radix: 16)
     }
 }

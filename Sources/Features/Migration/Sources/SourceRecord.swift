@@ -19,11 +19,6 @@ protocol RecordReader: AnyObject {
     /// Returns the next object, or nil after the last. Throws ``SourceDamage`` if reading can't continue.
     func next() throws -> SourceRecord?
 
+    /// Skips objects, or all that are left if there are fewer.
     func skip(_ count: Int) throws
-}
-
-extension RecordReader {
-    func skip(_ count: Int) throws {
-        for _ in 0..<count where try next() == nil { return }
-    }
 }
