@@ -216,13 +216,9 @@ public final class ChangeFeed: ChangeObserver {
 
     /// Waits until the connections that follow a user have processed their queued changes, for at most a second.
     func settle(user id: Name) async {
-        await Self.wait(for: inboxes(of: .user(id)), atMost: Self.timeToSettle)
-    }
-
-    private static func wait(for inboxes: [ChangeInbox], atMost time: Duration) async {
-        let marks = inboxes.map { $0.mark() }
+        let marks = inboxes(of: .user(id)).map { $0.mark() }
         guard !marks.isEmpty else { return }
-        await withTimeLimit(time) { for mark in marks { for await _ in mark {} } }
+        await withTimeLimit(Self.timeToSettle) { for mark in marks { for await _ in mark {} } }
     }
 
     private func inboxes(of topic: Topic) -> [ChangeInbox] {

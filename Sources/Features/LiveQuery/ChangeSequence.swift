@@ -90,21 +90,18 @@ package struct ChangeSequence {
     }
 
     /// Forgets the objects of a class, or all objects. Necessary because new followers know a later state, and because
-    /// numbers restart if another server has taken over the database.
-    ///
-    /// - Returns: The waiting changes, which won't be delivered.
-    @discardableResult
-    package mutating func forget(_ className: Name?) -> [Change] {
-        let keys = held.keys.filter { className == nil || $0.className == className }
-        let changes = keys.flatMap { held.removeValue(forKey: $0) ?? [] }.map(\.change)
-        heldCount -= changes.count
-        heldBytes -= changes.reduce(0) { $0 + $1.size }
+    /// numbers restart if another server has taken over the database. Waiting changes aren't delivered.
+    package mutating func forget(_ className: Name?) {
+        for key in held.keys where className == nil || key.className == className {
+            let changes = held.removeValue(forKey: key) ?? []
+            heldCount -= changes.count
+            heldBytes -= changes.reduce(0) { $0 + $1.change.size }
+        }
         if let className {
             table.removeAll { key, _ in key.className == className }
         } else {
             table.removeAll()
         }
-        return changes
     }
 
     private static func time(_ change: Change, _ last: Version?, mayBeLate: Bool) -> Duration {
