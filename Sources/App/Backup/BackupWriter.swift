@@ -33,7 +33,7 @@ package final class BackupWriter {
     package func add(_ path: String, _ bytes: [UInt8], modified: Int) throws {
         try write(TarHeader(kind: .file, path: path, size: bytes.count, modified: modified).blocks)
         try write(bytes + [UInt8](repeating: 0, count: TarHeader.padding(bytes.count)))
-        addSum(path, SHA256.hash(data: bytes))
+        sums += BackupSums.line(path, SHA256.hash(data: bytes))
     }
 
     /// Adds a file at its current size. Does nothing if it was deleted.
@@ -68,10 +68,8 @@ package final class BackupWriter {
             left -= piece.count
         }
         try write([UInt8](repeating: 0, count: TarHeader.padding(size)))
-        addSum(path, hash.finalize())
+        sums += BackupSums.line(path, hash.finalize())
     }
-
-    private func addSum(_ path: String, _ digest: SHA256.Digest) { sums += BackupSums.line(path, digest) }
 
     /// Writes the checksums and the end of the archive, and syncs the file to disk.
     package func finish() throws {

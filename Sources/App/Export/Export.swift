@@ -234,7 +234,6 @@ actor ExportFile {
     private let handle: OpenFile
     private var buffer: [UInt8] = []
     private var hash = SHA256()
-    private(set) var size = 0
 
     private static let bufferSize = 1 << 18
 
@@ -256,7 +255,6 @@ actor ExportFile {
 
     private func flush() throws {
         hash.update(data: buffer)
-        size += buffer.count
         try handle.write(buffer)
         buffer.removeAll(keepingCapacity: true)
     }
@@ -266,7 +264,6 @@ actor ExportFile {
         try flush()
         try handle.synchronize()
         try handle.close()
-        let digest = hash.finalize().hexadecimal
-        return "\(digest)  \(path)\n"
+        return BackupSums.line(path, hash.finalize())
     }
 }
