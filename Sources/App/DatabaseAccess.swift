@@ -14,14 +14,6 @@ package struct DatabaseAccess: Sendable {
         self.logger = logger
     }
 
-    /// The error if a command needs an existing database and the data folder has none.
-    struct NoDatabase: Error, CustomStringConvertible {
-        let folder: String
-        var description: String {
-            "no database in \(folder). Choose another folder with --dataDir, or a database with --databaseURI"
-        }
-    }
-
     /// Runs `use` with the connection string of the database, including the app's schema.
     ///
     /// - Parameter makesDatabase: Whether to create the embedded PostgreSQL if it doesn't exist.
@@ -39,7 +31,11 @@ package struct DatabaseAccess: Sendable {
         // A direct connection, because commands need session locks and snapshots shared by several connections.
         if let uri = configuration.databaseURI { return try await body(configuration.directDatabaseURI ?? uri) }
         let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
-        if !makesDatabase, !database.exists { throw NoDatabase(folder: deployment.dataFolder) }
+        guard makesDatabase || database.exists else {
+            throw CommandFailure(
+                "no database in \(deployment.dataFolder). Choose another folder with --dataDir, or a database with "
+                    + "--databaseURI")
+        }
         try deployment.makeDataFolder()
         let (connectionString, isShared) = try await database.startOrShare()
         do {
@@ -74,7 +70,4 @@ package struct CommandFailure: Error, CustomStringConvertible, Equatable {
     package let description: String
 
     init(_ description: String) { self.description = description }
-
-    /// Returns the system's message for `errno`.
-    static func reason() -> String { String(cString: strerror(errno)) }
 }

@@ -96,7 +96,7 @@ package struct Backup: Sendable {
         }
         let parent = FilePaths.folder(of: target)
         guard access(parent, W_OK) == 0 else {
-            throw CommandFailure("can't write in \(parent): \(CommandFailure.reason())")
+            throw CommandFailure("can't write in \(parent): \(SystemError())")
         }
     }
 
@@ -122,7 +122,7 @@ package struct Backup: Sendable {
             measure(Double(place) / Double(entries.count))
             var status = stat()
             guard lstat(copy + "/" + entry, &status) == 0 else {
-                throw CommandFailure("\(entry) can't be read: \(CommandFailure.reason())")
+                throw CommandFailure("\(entry) can't be read: \(SystemError())")
             }
             switch status.st_mode & S_IFMT {
             case S_IFDIR: try writer.addFolder("postgres/cluster/" + entry)
@@ -144,7 +144,7 @@ package struct Backup: Sendable {
                 guard lstat(path + entry, &status) == 0 else {
                     // The file was deleted meanwhile.
                     if errno == ENOENT { continue }
-                    throw CommandFailure("\(path)\(entry) can't be read: \(CommandFailure.reason())")
+                    throw CommandFailure("\(path)\(entry) can't be read: \(SystemError())")
                 }
                 guard status.st_mode & S_IFMT == S_IFREG else { continue }
                 try writer.add("files/" + folder + entry, contentsOf: path + entry)
@@ -173,7 +173,7 @@ package struct Backup: Sendable {
             // On file systems without hard links, another process may still create the name in between.
             try checkFree()
             guard rename(partial, target) == 0 else {
-                throw CommandFailure("can't rename \(partial) to \(target): \(CommandFailure.reason())")
+                throw CommandFailure("can't rename \(partial) to \(target): \(SystemError())")
             }
         }
         FreshFolder.syncName(of: target)

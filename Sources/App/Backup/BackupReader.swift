@@ -20,7 +20,7 @@ package final class BackupReader {
     /// - Throws: `CommandFailure` if it is not a readable file.
     package init(_ path: String) throws {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw CommandFailure("\(path) can't be read: \(CommandFailure.reason())") }
+        guard descriptor >= 0 else { throw CommandFailure("\(path) can't be read: \(SystemError())") }
         handle = OpenFile(descriptor)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

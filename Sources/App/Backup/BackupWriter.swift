@@ -17,7 +17,7 @@ package final class BackupWriter {
     /// - Throws: `CommandFailure` if the file can't be created.
     package init(_ path: String) throws {
         let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw CommandFailure("\(path) can't be written: \(CommandFailure.reason())") }
+        guard descriptor >= 0 else { throw CommandFailure("\(path) can't be written: \(SystemError())") }
         handle = OpenFile(descriptor)
     }
 
@@ -42,7 +42,7 @@ package final class BackupWriter {
     func add(_ path: String, contentsOf source: String) throws {
         let descriptor = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         if descriptor < 0, errno == ENOENT { return }
-        guard descriptor >= 0 else { throw CommandFailure("\(source) can't be read: \(CommandFailure.reason())") }
+        guard descriptor >= 0 else { throw CommandFailure("\(source) can't be read: \(SystemError())") }
         let file = OpenFile(descriptor)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

@@ -61,7 +61,7 @@ package struct Restore: Sendable {
     private func unpack(_ reader: BackupReader, to folder: FreshFolder, files: String, _ version: Int) async throws {
         // PostgreSQL's user must be able to enter the folder. Its subfolders are private.
         guard chmod(folder.path, 0o755) == 0 else {
-            throw CommandFailure("can't change the permissions of \(folder.path): \(CommandFailure.reason())")
+            throw CommandFailure("can't change the permissions of \(folder.path): \(SystemError())")
         }
         let sink = RestoreSink(folders: ["postgres": folder.path + "/postgres", "files": files])
         try reader.readEntries(into: sink)
@@ -96,7 +96,7 @@ package final class RestoreSink: BackupSink {
         let place = try place(of: path)
         guard folders.values.contains(place) else {
             guard mkdir(place, 0o700) == 0 else {
-                throw CommandFailure("\(path) can't be created: \(CommandFailure.reason())")
+                throw CommandFailure("\(path) can't be created: \(SystemError())")
             }
             return
         }
@@ -108,7 +108,7 @@ package final class RestoreSink: BackupSink {
         let place = try place(of: path)
         let descriptor = open(place, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else {
-            throw CommandFailure("\(path) can't be written: \(CommandFailure.reason())")
+            throw CommandFailure("\(path) can't be written: \(SystemError())")
         }
         current = (place, OpenFile(descriptor), modified)
     }

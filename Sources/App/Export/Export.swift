@@ -243,7 +243,7 @@ actor ExportFile {
     ///   file exists whose name differs only in case.
     init(_ path: String, in folder: String) throws {
         let descriptor = open(folder + "/" + path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw CommandFailure("\(path) can't be written: \(CommandFailure.reason())") }
+        guard descriptor >= 0 else { throw CommandFailure("\(path) can't be written: \(SystemError())") }
         self.path = path
         handle = OpenFile(descriptor)
     }

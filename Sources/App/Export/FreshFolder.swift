@@ -49,10 +49,10 @@ package final class FreshFolder: Sendable {
     private static func openLocked(_ path: String) throws -> Int32 {
         for _ in 1...2 {
             if mkdir(path, 0o700) != 0, errno != EEXIST {
-                throw CommandFailure("\(path) can't be created: \(CommandFailure.reason())")
+                throw CommandFailure("\(path) can't be created: \(SystemError())")
             }
             let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-            guard descriptor >= 0 else { throw CommandFailure("\(path) can't be used: \(CommandFailure.reason())") }
+            guard descriptor >= 0 else { throw CommandFailure("\(path) can't be used: \(SystemError())") }
             guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
                 close(descriptor)
                 throw CommandFailure("another process is writing \(path)")
@@ -73,7 +73,7 @@ package final class FreshFolder: Sendable {
 
     func makeFolder(_ name: String) throws {
         guard mkdir(path + "/" + name, 0o700) == 0 else {
-            throw CommandFailure("\(name) can't be created: \(CommandFailure.reason())")
+            throw CommandFailure("\(name) can't be created: \(SystemError())")
         }
     }
 
@@ -83,7 +83,7 @@ package final class FreshFolder: Sendable {
     package func appear() throws {
         fsync(descriptor)
         guard rename(path, target) == 0 else {
-            throw CommandFailure("can't rename \(path) to \(target): \(CommandFailure.reason())")
+            throw CommandFailure("can't rename \(path) to \(target): \(SystemError())")
         }
         Self.syncName(of: target)
     }

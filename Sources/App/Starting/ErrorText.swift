@@ -14,9 +14,9 @@ package enum ErrorText {
             case let error as ConfigurationError: lines(error)
             case let error as ParseError: error.message
             case let error as HTTPError: error.message
-            case let error as IOError: system(error.errnoCode)
+            case let error as IOError: SystemError(error.errnoCode).description
             case let error as CocoaError: (error.filePath.map { "\($0): " } ?? "") + reason(error)
-            case let error as POSIXError: system(error.code.rawValue)
+            case let error as POSIXError: SystemError(error.code.rawValue).description
             case let error as any CustomStringConvertible: error.description
             default: "The operation could not be completed. (\(type(of: error)))"
             }
@@ -41,20 +41,18 @@ package enum ErrorText {
         }.joined(separator: "\n")
     }
 
-    static func system(_ code: Int32) -> String { String(cString: strerror(code)) }
-
     /// Returns the reason why a file can't be used, without its path.
     static func reason(_ error: any Error) -> String {
         guard let error = error as? CocoaError else { return of(error) }
         switch error.code {
-        case .fileNoSuchFile, .fileReadNoSuchFile: return system(ENOENT)
-        case .fileReadNoPermission, .fileWriteNoPermission: return system(EACCES)
-        case .fileWriteOutOfSpace: return system(ENOSPC)
-        case .fileWriteFileExists: return system(EEXIST)
+        case .fileNoSuchFile, .fileReadNoSuchFile: return SystemError(ENOENT).description
+        case .fileReadNoPermission, .fileWriteNoPermission: return SystemError(EACCES).description
+        case .fileWriteOutOfSpace: return SystemError(ENOSPC).description
+        case .fileWriteFileExists: return SystemError(EEXIST).description
         case .fileReadInapplicableStringEncoding: return "it is not UTF-8"
         default:
             let cause = error.underlying as? POSIXError
-            return cause.map { system($0.code.rawValue) } ?? "it can't be read or written"
+            return cause.map { SystemError($0.code.rawValue).description } ?? "it can't be read or written"
         }
     }
 }
