@@ -10,7 +10,8 @@ package enum LogOutput {
         let writer = LogWriter(format: configuration.jsonLogs ? .json : .text, isSilent: configuration.silent)
         LoggingSystem.bootstrap { label in LineLogHandler(label: label, writer: writer) }
         var logger = Logger(label: "roost")
-        logger.logLevel = level(configuration.logLevel)
+        // The only other level of the configuration is `silent`.
+        logger.logLevel = Logger.Level(parseName: configuration.logLevel) ?? .critical
         return (logger, writer)
     }
 
@@ -19,16 +20,5 @@ package enum LogOutput {
         var logger = Logger(label: "roost.lifecycle")
         logger.logLevel = .error
         return logger
-    }
-
-    private static func level(_ name: String) -> Logger.Level {
-        switch name {
-        case "error": .error
-        case "warn": .warning
-        case "debug", "verbose": .debug
-        case "silly": .trace
-        case "silent": .critical
-        default: .info  // "info": the configuration has no other.
-        }
     }
 }

@@ -61,6 +61,28 @@ extension Logger.Level {
         case .error, .critical: "error"
         }
     }
+
+    /// Creates the level with parse-server's name. Returns nil for `silent` and unknown names.
+    public init?(parseName: String) {
+        switch parseName {
+        case "error": self = .error
+        case "warn": self = .warning
+        case "info": self = .info
+        case "verbose", "debug": self = .debug
+        case "silly": self = .trace
+        default: return nil
+        }
+    }
+}
+
+extension Logger {
+    /// Logs an event with a level named as in parse-server. Does nothing for `silent` and unknown names.
+    ///
+    /// - Parameter metadata: The fields of the line. Only evaluated if the line is written.
+    public func event(_ level: String, _ message: Logger.Message, metadata: @autoclosure () -> Logger.Metadata) {
+        guard let level = Level(parseName: level) else { return }
+        log(level: level, message, metadata: metadata())
+    }
 }
 
 extension Logger.Metadata {
