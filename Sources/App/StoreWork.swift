@@ -1,6 +1,6 @@
 import Encoding
 import FileStorage
-import FileStores
+package import FileStores
 package import Logging
 import Platform
 import ServerConfiguration
@@ -16,34 +16,7 @@ package struct StoreWork: Sendable {
         self.logger = logger
     }
 
-    package struct CopyRequest: Sendable {
-        let from: String
-        let to: String
-        let prefix: String
-        let jobs: Int
-        let isDryRun: Bool
-        let verifies: Bool
-
-        package init(from: String, to: String, prefix: String, jobs: Int, isDryRun: Bool, verifies: Bool) {
-            self.from = from
-            self.to = to
-            self.prefix = prefix
-            self.jobs = jobs
-            self.isDryRun = isDryRun
-            self.verifies = verifies
-        }
-    }
-
-    package struct CopyReport: Sendable {
-        package let copied: Int
-        package let bytes: Int64
-        package let skipped: Int
-        package let failed: [String]
-
-        init(_ report: FileCopy.Report) {
-            (copied, bytes, skipped, failed) = (report.copied, report.bytes, report.skipped, report.failed)
-        }
-    }
+    package typealias CopyReport = FileCopy.Report
 
     /// Tries every operation that the server needs from its file store.
     ///
@@ -89,15 +62,14 @@ package struct StoreWork: Sendable {
     }
 
     package func copy(
-        _ request: CopyRequest, _ progress: @escaping @Sendable (CopyReport) -> Void
+        from source: String, to target: String, prefix: String, jobs: Int, isDryRun: Bool, verifies: Bool,
+        _ progress: @escaping @Sendable (CopyReport) -> Void
     ) async throws -> CopyReport {
-        try await withStore(request.from) { source in
-            try await withStore(request.to) { target in
-                let copy = FileCopy(
-                    from: source, to: target, jobs: request.jobs, isDryRun: request.isDryRun,
-                    verifies: request.verifies
-                ) { progress(CopyReport($0)) }
-                return CopyReport(try await copy.run(prefix: request.prefix))
+        try await withStore(source) { source in
+            try await withStore(target) { target in
+                try await FileCopy(
+                    from: source, to: target, jobs: jobs, isDryRun: isDryRun, verifies: verifies, progress: progress
+                ).run(prefix: prefix)
             }
         }
     }
@@ -109,23 +81,21 @@ package struct StoreWork: Sendable {
         oldKey: String?, jobs: Int, isDryRun: Bool, _ progress: @escaping @Sendable (CopyReport) -> Void
     ) async throws -> CopyReport {
         let configuration = deployment.configuration
-        var all = FileCopy.Report()
+        var all = CopyReport()
         for store in [configuration.fileStore] + configuration.fileStoreFallbacks {
             let report = try await files.withOne(store) { stored in
                 guard
                     let clear = Deployment.encrypted(
                         stored, configuration, olderKey: oldKey ?? configuration.previousEncryptionKey)
                 else { throw CommandFailure("encryptionKey is not configured. Set it to the new key") }
-                return try await FileRotation(stored, clear, jobs: jobs, isDryRun: isDryRun).run {
-                    progress(CopyReport($0))
-                }
+                return try await FileCopy.rotate(stored, clear, jobs: jobs, isDryRun: isDryRun, progress)
             }
             all.copied += report.copied
             all.bytes += report.bytes
             all.skipped += report.skipped
             all.failed += report.failed
         }
-        return CopyReport(all)
+        return all
     }
 
     /// Runs `body` with the store named by a command's argument: `configured`, `fallback`, a folder or an adapter.

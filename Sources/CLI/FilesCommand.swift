@@ -79,13 +79,14 @@ struct FilesCopyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (isForScripts, arguments, isDryRun) = (common.json, common.arguments, dryRun)
-        let request = StoreWork.CopyRequest(
-            from: from, to: to, prefix: prefix, jobs: jobs, isDryRun: isDryRun, verifies: verify)
+        let (isForScripts, arguments) = (common.json, common.arguments)
+        let (from, to, prefix, jobs, isDryRun, verifies) = (from, to, prefix, jobs, dryRun, verify)
         try await CommandRun.run(isForScripts: isForScripts) {
             let lines = ProgressLines(isForScripts: isForScripts)
             let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
-            let report = try await work.copy(request) {
+            let report = try await work.copy(
+                from: from, to: to, prefix: prefix, jobs: jobs, isDryRun: isDryRun, verifies: verifies
+            ) {
                 lines.step("files", $0.copied + $0.skipped, of: nil, unit: "files")
             }
             return Self.end(report, lines, isDryRun ? "to copy" : "copied")

@@ -57,7 +57,7 @@ public struct FileCopy: Sendable {
     }
 
     /// Runs `work` for each file of a store, several at a time.
-    static func visit(
+    private static func visit(
         _ source: any FileStorage, prefix: String, jobs: Int, _ progress: (Report) -> Void,
         _ work: @escaping @Sendable (ListedFile) async throws -> Outcome
     ) async throws -> Report {
@@ -156,6 +156,29 @@ public struct FileCopy: Sendable {
             piece.readableBytesView.withUnsafeBytes { hash.update(bufferPointer: $0) }
         }
         return Array(hash.finalize())
+    }
+}
+
+extension FileCopy {
+    /// `roost files rotate`: re-encrypts each file of a store with the current key and format. A failed file doesn't stop
+    /// the others.
+    ///
+    /// Skips files that already have both, so that an interrupted run can continue. Servers that know both keys can read
+    /// every file meanwhile.
+    ///
+    /// - Parameters:
+    ///   - stored: The store with its encrypted files.
+    ///   - files: The same store, with its files decrypted and encrypted on the fly.
+    ///   - jobs: The number of files encrypted at a time.
+    ///   - progress: Receives the report after each file.
+    /// - Returns: The report, in which re-encrypted files count as copied.
+    /// - Throws: The error of listing the store, or `CancellationError`.
+    public static func rotate(
+        _ stored: any FileStorage, _ files: EncryptedStorage, jobs: Int, isDryRun: Bool, _ progress: (Report) -> Void
+    ) async throws -> Report {
+        try await visit(stored, prefix: "", jobs: jobs, progress) { listed in
+            try await files.encryptAnew(name: listed.name, isDryRun: isDryRun).map { .copied($0) } ?? .skipped
+        }
     }
 }
 
