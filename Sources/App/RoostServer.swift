@@ -121,9 +121,9 @@ public struct RoostServer: Service {
             certificate: certificate, limits: Self.limits(configuration, database), additions: transport,
             logger: logger)
         let page = MetricsPage(
-            meters: meters, http: http, database: database, backend: backend,
-            liveQueries: liveQueries, readiness: monitoring.readiness, eventLoops: monitoring.eventLoops,
-            preset: configuration.preset, certificate: certificate, spans: traces?.exporter.outcomes)
+            http: http, database: database, backend: backend, liveQueries: liveQueries,
+            readiness: monitoring.readiness, eventLoops: monitoring.eventLoops, certificate: certificate,
+            spans: traces?.exporter.outcomes)
         monitoring.show(page)
         console?.show(liveQueries, page)
         let parts: [(any Feature)?] = [

@@ -5,13 +5,10 @@ import Telemetry
 /// Checks that event loops run: each measures its delay once a second.
 final class EventLoopWatch: Sendable {
     private final class Loop: Sendable {
-        let lastBeat: Gauge
+        let lastBeat = Gauge()
         let lag = Gauge()
 
-        init(_ now: NIODeadline) {
-            lastBeat = Gauge()
-            lastBeat.set(Int(now.uptimeNanoseconds))
-        }
+        init() { lastBeat.set(Int(NIODeadline.now().uptimeNanoseconds)) }
     }
 
     private let loops: [Loop]
@@ -25,7 +22,7 @@ final class EventLoopWatch: Sendable {
         var loops: [Loop] = []
         var tasks: [RepeatedTask] = []
         for eventLoop in group.makeIterator() {
-            let loop = Loop(.now())
+            let loop = Loop()
             loops.append(loop)
             tasks.append(
                 eventLoop.scheduleRepeatedTask(initialDelay: Self.pause, delay: Self.pause) { _ in

@@ -7,14 +7,12 @@ import Telemetry
 
 /// All metrics of a server in Prometheus's format. Some are counted as they happen, others are read for each scrape.
 struct MetricsPage: Sendable {
-    let meters: Meters
     let http: HTTPServer
     let database: Database
     let backend: Backend
     let liveQueries: LiveQueryServer?
     let readiness: Readiness
     let eventLoops: EventLoopWatch
-    let preset: Int
     /// The TLS certificate, or nil for plain HTTP.
     let certificate: ServerCertificate?
     /// The number of spans by outcome, or nil without tracing.
@@ -23,7 +21,7 @@ struct MetricsPage: Sendable {
     /// Returns the current metrics without querying the database.
     func text(_ format: Exposition.Format) -> Exposition {
         var text = Exposition(format)
-        meters.write(to: &text)
+        backend.meters.write(to: &text)
         writeTransport(to: &text)
         writeDatabase(to: &text)
         writeLiveQueries(to: &text)
@@ -40,7 +38,7 @@ struct MetricsPage: Sendable {
                 certificate.end)
         }
         text.begin("roost_build_info", .gauge, "Server version.")
-        text.add(["version": Version.text, "preset": "\(preset)"], 1)
+        text.add(["version": Version.text, "preset": "\(backend.configuration.preset)"], 1)
         ProcessFigures.write(to: &text)
         text.end()
         return text
