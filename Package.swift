@@ -215,8 +215,8 @@ let package = Package(
         .target(
             name: "Migration",
             dependencies: [
-                "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage",
-                "Platform", "Postgres",
+                "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Limits", "Outgoing", "ParseModel",
+                "ParseStorage", "Platform", "Postgres",
                 ordered, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),

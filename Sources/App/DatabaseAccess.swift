@@ -1,3 +1,4 @@
+import Limits
 import LocalPostgres
 import Logging
 import Platform
@@ -38,14 +39,7 @@ package struct DatabaseAccess: Sendable {
         }
         try deployment.makeDataFolder()
         let (connectionString, isShared) = try await database.startOrShare()
-        do {
-            let result = try await body(connectionString)
-            if !isShared { await database.stop() }
-            return result
-        } catch {
-            if !isShared { await database.stop() }
-            throw error
-        }
+        return try await withCleanup({ if !isShared { await database.stop() } }) { try await body(connectionString) }
     }
 
     /// Runs `body` with a client of the database.

@@ -1,5 +1,6 @@
 import FileStorage
 import FileStores
+import Limits
 import Logging
 import ServerConfiguration
 
@@ -22,11 +23,9 @@ package struct DeploymentFiles: Sendable {
     ) async throws -> R {
         let configuration = deployment.configuration
         let stores = [configuration.fileStore] + configuration.fileStoreFallbacks
-        return try await with(stores, database) { database in
+        return try await with(stores, database, body) { database in
             try FileStoreFactory.storage(
                 configuration, folder: deployment.filesDirectory, database: database, logger: logger)
-        } run: {
-            try await body($0)
         }
     }
 
@@ -38,34 +37,27 @@ package struct DeploymentFiles: Sendable {
         _ store: Configuration.FileStore, folder: String? = nil, _ body: (any FileStorage) async throws -> R
     ) async throws -> R {
         let folder = folder.map { "\(deployment.dataFolder)/\($0)" } ?? deployment.filesDirectory
-        return try await with([store], nil) { database in
+        return try await with([store], nil, body) { database in
             try FileStoreFactory.storage(
                 store, deployment.configuration, folder: folder, database: database, logger: logger)
-        } run: {
-            try await body($0)
         }
     }
 
     private func with<R: Sendable>(
-        _ stores: [Configuration.FileStore], _ database: String?, make: (String) throws -> any FileStorage,
-        run body: (any FileStorage) async throws -> R
+        _ stores: [Configuration.FileStore], _ database: String?, _ body: (any FileStorage) async throws -> R,
+        make: (String) throws -> any FileStorage
     ) async throws -> R {
         let isInDatabase = stores.contains { if case .postgres = $0 { true } else { false } }
         if isInDatabase, database == nil {
             return try await DatabaseAccess(deployment, logger: logger).withConnectionString { uri in
-                try await with(stores, uri, make: make, run: body)
+                try await with(stores, uri, body, make: make)
             }
         }
         let storage = try make(database ?? "")
-        do {
+        return try await withCleanup({ await storage.shutdown() }) {
             // Preparing a disk store would create its folder, which commands that only read must not do.
             if isInDatabase { try await storage.prepare() }
-            let result = try await body(storage)
-            await storage.shutdown()
-            return result
-        } catch {
-            await storage.shutdown()
-            throw error
+            return try await body(storage)
         }
     }
 }

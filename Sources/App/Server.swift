@@ -2,6 +2,7 @@ public import CloudCode
 import Encoding
 public import FileStorage
 public import HTTP
+import Limits
 import LocalPostgres
 import Logging
 import Logs
@@ -52,21 +53,13 @@ package struct Server {
             let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
             let connectionString = try await database.start()
             let supervisor = Task { await database.supervise() }
-            let result = await outcome { try await serve(connectionString) }
-            supervisor.cancel()
-            _ = await supervisor.value
-            await database.stop()
-            return try result.get()
+            return try await withCleanup({
+                supervisor.cancel()
+                await supervisor.value
+                await database.stop()
+            }) { try await serve(connectionString) }
         }
         try await serve(uri)
-    }
-
-    private func outcome(_ body: () async throws -> Void) async -> Result<Void, any Error> {
-        do {
-            return .success(try await body())
-        } catch {
-            return .failure(error)
-        }
     }
 
     private func serve(_ connectionString: String) async throws {

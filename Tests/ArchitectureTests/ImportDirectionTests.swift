@@ -59,7 +59,8 @@ import Testing
             "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration",
         ],
         "Migration": [
-            "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Outgoing", "ParseModel", "ParseStorage", "Postgres",
+            "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Limits", "Outgoing", "ParseModel", "ParseStorage",
+            "Postgres",
         ],
         "NodeHost": ["CloudCode", "Encoding", "JSON", "Limits", "Operations", "ParseModel", "ServerConfiguration"],
         "App": [

@@ -1,4 +1,5 @@
 import FileStorage
+import Limits
 import Logging
 import Migration
 import Outgoing
@@ -6,13 +7,13 @@ import Platform
 
 /// `roost import`: imports a source into a deployment.
 package struct DataImport: Sendable {
-    private let deployment: Deployment
     package enum Source: Sendable {
         case path(String)
         /// A running Parse server.
         case server(LiveServer.Address)
     }
 
+    private let deployment: Deployment
     private let source: Source
     private let options: ImportOptions
     private let progress: ImportProgress
@@ -53,6 +54,7 @@ package struct DataImport: Sendable {
             progress.stop()
         }
     }
+
     private func importFolder(_ path: String) async throws -> ImportReport {
         let run = ImportRun(path, options, progress, logger: logger)
         if options.isDryRun { return try await run.inspect() }
@@ -68,13 +70,6 @@ package struct DataImport: Sendable {
         let caller = try HTTPCaller(deployment.configuration.outgoing)
         let download = LiveDownload(
             LiveServer(address, caller), to: folder, classes: options.classes, progress: progress)
-        do {
-            let notes = try await download.run()
-            await caller.shutdown()
-            return notes
-        } catch {
-            await caller.shutdown()
-            throw error
-        }
+        return try await withCleanup({ await caller.shutdown() }) { try await download.run() }
     }
 }

@@ -47,7 +47,7 @@ struct MailTest: AsyncParsableCommand {
         let (address, rest) = try CommandRun.target(arguments, called: "address", of: Self.self)
         try await CommandRun.run(isForScripts: false) {
             let deployment = try CommandRun.deployment(rest)
-            print(try await TestMail(deployment).send(to: address))
+            print(try await TestMail.send(to: address, deployment))
             return 0
         }
     }

@@ -1,5 +1,6 @@
 import FileStorage
 import JSON
+import Limits
 import Logging
 import NIOPosix
 import ParseModel
@@ -108,14 +109,7 @@ package struct ImportRun: Sendable {
     private func withPool<R: Sendable>(_ body: (NIOThreadPool) async throws -> R) async throws -> R {
         let pool = NIOThreadPool(numberOfThreads: max(1, options.jobs))
         pool.start()
-        do {
-            let result = try await body(pool)
-            try await pool.shutdownGracefully()
-            return result
-        } catch {
-            try await pool.shutdownGracefully()
-            throw error
-        }
+        return try await withCleanup({ try? await pool.shutdownGracefully() }) { try await body(pool) }
     }
 
     private func open(_ pool: NIOThreadPool) async throws -> (SourceCatalog, SourceOpener.Opened) {

@@ -1,3 +1,4 @@
+import Limits
 import Logging
 import NIOPosix
 import ParseStorage
@@ -36,14 +37,7 @@ actor ControlThread {
         _ connectionString: String, logger: Logger, _ body: (ControlThread) async throws -> R
     ) async throws -> R {
         let thread = ControlThread(connectionString, logger)
-        do {
-            let result = try await body(thread)
-            await thread.disconnect()
-            return result
-        } catch {
-            await thread.disconnect()
-            throw error
-        }
+        return try await withCleanup({ await thread.disconnect() }) { try await body(thread) }
     }
 
     /// Runs `body` on the thread. Connects on first use.
