@@ -39,7 +39,11 @@ package struct DatabaseAccess: Sendable {
         }
         try deployment.makeDataFolder()
         let (connectionString, isShared) = try await database.startOrShare()
-        return try await withCleanup({ if !isShared { await database.stop() } }) { try await body(connectionString) }
+        return try await withCleanup {
+            try await body(connectionString)
+        } cleanUp: {
+            if !isShared { await database.stop() }
+        }
     }
 
     /// Runs `body` with a client of the database.

@@ -54,10 +54,12 @@ package struct DeploymentFiles: Sendable {
             }
         }
         let storage = try make(database ?? "")
-        return try await withCleanup({ await storage.shutdown() }) {
+        return try await withCleanup {
             // Preparing a disk store would create its folder, which commands that only read must not do.
             if isInDatabase { try await storage.prepare() }
             return try await body(storage)
+        } cleanUp: {
+            await storage.shutdown()
         }
     }
 }

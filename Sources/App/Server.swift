@@ -53,11 +53,13 @@ package struct Server {
             let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
             let connectionString = try await database.start()
             let supervisor = Task { await database.supervise() }
-            return try await withCleanup({
+            return try await withCleanup {
+                try await serve(connectionString)
+            } cleanUp: {
                 supervisor.cancel()
                 await supervisor.value
                 await database.stop()
-            }) { try await serve(connectionString) }
+            }
         }
         try await serve(uri)
     }

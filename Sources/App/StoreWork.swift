@@ -1,6 +1,6 @@
 import Encoding
 import FileStorage
-package import FileStores
+import FileStores
 package import Logging
 import Platform
 import ServerConfiguration

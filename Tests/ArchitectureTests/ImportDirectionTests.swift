@@ -55,9 +55,7 @@ import Testing
             "CCurl", "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage",
             "ServerConfiguration", "Telemetry", "Templates",
         ],
-        "Push": [
-            "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration",
-        ],
+        "Push": ["JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration"],
         "Migration": [
             "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Limits", "Outgoing", "ParseModel", "ParseStorage",
             "Postgres",

@@ -70,6 +70,10 @@ package struct DataImport: Sendable {
         let caller = try HTTPCaller(deployment.configuration.outgoing)
         let download = LiveDownload(
             LiveServer(address, caller), to: folder, classes: options.classes, progress: progress)
-        return try await withCleanup({ await caller.shutdown() }) { try await download.run() }
+        return try await withCleanup {
+            try await download.run()
+        } cleanUp: {
+            await caller.shutdown()
+        }
     }
 }

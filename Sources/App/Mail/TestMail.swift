@@ -16,8 +16,10 @@ package enum TestMail {
             throw ConfigurationError("emailAdapter is not configured (docs/accounts.md)")
         }
         let caller = delivery.transport.isHTTP ? try HTTPCaller(configuration.outgoing) : nil
-        let answer = try await withCleanup({ await caller?.shutdown() }) {
+        let answer = try await withCleanup {
             try await MailTrial(delivery, configuration, caller: caller).send(to: address)
+        } cleanUp: {
+            await caller?.shutdown()
         }
         return "A mail to \(address) was accepted. The server replied: \(answer)"
     }

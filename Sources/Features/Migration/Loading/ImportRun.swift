@@ -109,7 +109,11 @@ package struct ImportRun: Sendable {
     private func withPool<R: Sendable>(_ body: (NIOThreadPool) async throws -> R) async throws -> R {
         let pool = NIOThreadPool(numberOfThreads: max(1, options.jobs))
         pool.start()
-        return try await withCleanup({ try? await pool.shutdownGracefully() }) { try await body(pool) }
+        return try await withCleanup {
+            try await body(pool)
+        } cleanUp: {
+            try? await pool.shutdownGracefully()
+        }
     }
 
     private func open(_ pool: NIOThreadPool) async throws -> (SourceCatalog, SourceOpener.Opened) {

@@ -37,7 +37,11 @@ actor ControlThread {
         _ connectionString: String, logger: Logger, _ body: (ControlThread) async throws -> R
     ) async throws -> R {
         let thread = ControlThread(connectionString, logger)
-        return try await withCleanup({ await thread.disconnect() }) { try await body(thread) }
+        return try await withCleanup {
+            try await body(thread)
+        } cleanUp: {
+            await thread.disconnect()
+        }
     }
 
     /// Runs `body` on the thread. Connects on first use.

@@ -20,3 +20,19 @@ public nonisolated(nonsending) func withTimeLimit<Value: Sendable, Failure: Erro
     }
     return try outcome?.get()
 }
+
+/// Runs `body`, and then `cleanUp`, even after an error.
+///
+/// - Throws: The errors of `body`.
+public nonisolated(nonsending) func withCleanup<R>(
+    _ body: nonisolated(nonsending) () async throws -> R, cleanUp: nonisolated(nonsending) () async -> Void
+) async rethrows -> R {
+    do {
+        let result = try await body()
+        await cleanUp()
+        return result
+    } catch {
+        await cleanUp()
+        throw error
+    }
+}
