@@ -59,14 +59,7 @@ public struct BSONDecimal: Sendable, Hashable {
     }
 
     /// The nearest double.
-    public var double: Double {
-        switch text {
-        case "NaN": .nan
-        case "Infinity": .infinity
-        case "-Infinity": -.infinity
-        default: Double(text) ?? .nan
-        }
-    }
+    public var double: Double { Double(text) ?? .nan }
 
     private static func text(digits: String, exponent: Int) -> String {
         let point = digits.utf8.count + exponent

@@ -95,12 +95,6 @@ enum ExtendedJSON {
     }
 
     private static func double(_ value: JSONValue) -> Double? {
-        switch value.stringValue {
-        case "NaN": .nan
-        case "Infinity": .infinity
-        case "-Infinity": -.infinity
-        case let text?: Double(text)
-        case nil: value.numberValue
-        }
+        if let text = value.stringValue { Double(text) } else { value.numberValue }
     }
 }
