@@ -5,20 +5,15 @@ import Logging
 import ServerConfiguration
 
 /// Access to a deployment's uploaded files for commands that run without the server.
-package struct DeploymentFiles: Sendable {
-    private let deployment: Deployment
-    private let logger: Logger
-
-    package init(_ deployment: Deployment, logger: Logger) {
-        self.deployment = deployment
-        self.logger = logger
-    }
+struct DeploymentFiles: Sendable {
+    let deployment: Deployment
+    let logger: Logger
 
     /// Runs `body` with the files as they are stored, possibly encrypted, including those of fallback stores.
     ///
     /// - Parameter database: The connection string of the database, or nil to open the database if a store needs it.
     /// - Throws: The errors of `body`, and an error such as `ConfigurationError` if a store can't be used.
-    package func withStored<R: Sendable>(
+    func withStored<R: Sendable>(
         database: String? = nil, _ body: (any FileStorage) async throws -> R
     ) async throws -> R {
         let configuration = deployment.configuration
@@ -33,7 +28,7 @@ package struct DeploymentFiles: Sendable {
     ///
     /// - Parameter folder: The folder of files on disk, relative to the data folder, or nil for the configured one.
     /// - Throws: The errors of `body`, and an error such as `ConfigurationError` if the store can't be used.
-    package func withOne<R: Sendable>(
+    func withOne<R: Sendable>(
         _ store: Configuration.FileStore, folder: String? = nil, _ body: (any FileStorage) async throws -> R
     ) async throws -> R {
         let folder = folder.map { "\(deployment.dataFolder)/\($0)" } ?? deployment.filesDirectory

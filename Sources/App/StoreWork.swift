@@ -9,7 +9,7 @@ import ServerConfiguration
 package struct StoreWork: Sendable {
     private let deployment: Deployment
     private let logger: Logger
-    private var files: DeploymentFiles { DeploymentFiles(deployment, logger: logger) }
+    private var files: DeploymentFiles { DeploymentFiles(deployment: deployment, logger: logger) }
 
     package init(_ deployment: Deployment, logger: Logger) {
         self.deployment = deployment

@@ -164,7 +164,7 @@ package struct Export: Sendable {
         try folder.makeFolder("files")
         try folder.makeFolder("files/.metadata")
         var sums = ""
-        try await DeploymentFiles(deployment, logger: logger).withStored { stored in
+        try await DeploymentFiles(deployment: deployment, logger: logger).withStored { stored in
             let storage = Deployment.files(stored, deployment.configuration)
             try await storage.visit(prefix: "") { listed in
                 try Task.checkCancellation()

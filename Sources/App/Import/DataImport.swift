@@ -59,7 +59,7 @@ package struct DataImport: Sendable {
         let run = ImportRun(path, options, progress, logger: logger)
         if options.isDryRun { return try await run.inspect() }
         return try await DatabaseAccess(deployment, logger: logger).withConnectionString(makesDatabase: true) { uri in
-            try await DeploymentFiles(deployment, logger: logger).withStored(database: uri) { stored in
+            try await DeploymentFiles(deployment: deployment, logger: logger).withStored(database: uri) { stored in
                 try await run.load(
                     into: uri, files: Deployment.files(stored, deployment.configuration), storedFiles: stored)
             }

@@ -43,8 +43,6 @@ public final class ClientMeters: Sendable {
     /// Milliseconds since 1970, or zero before the first request.
     private let latest = Kind.allCases.map { _ in Gauge() }
 
-    init() {}
-
     /// Records a request.
     ///
     /// - Parameters:

@@ -44,8 +44,6 @@ public final class JobMeters: Sendable {
     private let lastSuccess = Mutex<[String: Double]>([:])
     private static let maxNames = 200
 
-    public init() {}
-
     /// Counts a run that has ended.
     ///
     /// - Parameter time: The end of the run, in seconds since 1970.

@@ -4,8 +4,6 @@ import Synchronization
 public final class Counter: Sendable {
     private let count = Atomic<Int>(0)
 
-    public init() {}
-
     public func add(_ number: Int = 1) { count.wrappingAdd(number, ordering: .relaxed) }
 
     public var value: Int { count.load(ordering: .relaxed) }

@@ -4,8 +4,6 @@ public final class DatabaseMeters: Sendable {
         case find, get, count, aggregate, create, update, delete, batch, session
     }
 
-    public init() {}
-
     private let durations = Operation.allCases.map { _ in NumberedHistograms(.database) }
 
     /// Counts an operation.

@@ -18,14 +18,9 @@ package struct TraceContext: Sendable, Equatable {
     package let isSampled: Bool
     /// The value of `tracestate` to propagate, or nil for none.
     package let state: String?
+}
 
-    init(traceID: TraceID, spanID: UInt64, isSampled: Bool, state: String?) {
-        self.traceID = traceID
-        self.spanID = spanID
-        self.isSampled = isSampled
-        self.state = state
-    }
-
+extension TraceContext {
     /// Parses `traceparent` and `tracestate`. Returns nil if `traceparent` is invalid. An invalid `tracestate` is
     /// dropped.
     package init?(traceparent: String, tracestate: String?) {
