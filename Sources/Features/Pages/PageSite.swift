@@ -116,7 +116,7 @@ public struct PageSite: Sendable {
             + "frame-ancestors \(frameAncestors); base-uri 'none'"
     }
 
-    /// Returns a file of the deployment's folder or the built-in style sheet, with its type, or nil if there is none.
+    /// Returns a file of the deployment's folder or the built-in style sheet, with its type, or nil if it's missing.
     public func asset(_ path: String) -> (bytes: [UInt8], type: String)? {
         if let content = files?.content(path) { return (content, PageFiles.type(path)) }
         return path.utf8.elementsEqual(BuiltInStyle.file.utf8)

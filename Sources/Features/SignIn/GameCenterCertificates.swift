@@ -13,8 +13,8 @@ import Outgoing
 /// Fetches and verifies the signing certificates of Game Center. Each must be signed by the authority that issues
 /// Apple's certificates.
 ///
-/// Clients send the URL of the certificate. Each is therefore fetched once for all clients, and unverified URLs are
-/// rate limited.
+/// Clients send the URL of the certificate, so certificates are cached for all clients, and log-ins with unverified
+/// URLs are rate limited.
 actor GameCenterCertificates {
     private static let authority =
         "https://cacerts.digicert.com/DigiCertTrustedG4CodeSigningRSA4096SHA3842021CA1.crt.pem"

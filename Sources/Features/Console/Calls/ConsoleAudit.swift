@@ -22,7 +22,7 @@ struct ConsoleAudit: Sendable {
         fileprivate let entry: AuditEntry
         /// The objects to read again after the change, by class.
         fileprivate let objects: [String: Objects]
-        /// The values to record: the request's body, or the user whose view was used. Nil to read the objects instead.
+        /// The values to record: the request's body or the user whose view was used, or nil to read the objects.
         fileprivate let sent: JSONValue?
         /// Whether objects are created, in which case their ids come from the response.
         let creates: Bool
@@ -168,7 +168,7 @@ struct ConsoleAudit: Sendable {
         return bounded(isOne ? found.values.first ?? .null : .object(found))
     }
 
-    /// Removes secrets from a value. Replaces a value that is too large by an object with its size.
+    /// Removes secrets from a value. If it is too large, returns an object with its size instead.
     func bounded(_ value: JSONValue) -> JSONValue {
         let value = SecretValues.removed(from: value)
         let size = value.serialized().count

@@ -38,7 +38,7 @@ package struct ConsoleGate: Sendable {
     // Webhook URLs may contain passwords and keys.
     private static let refusalOfHooks = "Only developers and owners can read webhook addresses."
 
-    /// Returns why a role may not make a call, or nil if it may.
+    /// Returns the reason for rejecting a role's call, or nil if the call is allowed.
     ///
     /// - Parameter schema: Returns the schema of a class, or nil if the class doesn't exist.
     package static func refusal(of call: Call, for role: ConsoleRole, schema: (String) -> ClassSchema?) -> String? {
@@ -63,8 +63,8 @@ package struct ConsoleGate: Sendable {
         }
     }
 
-    /// Returns why an editor may not make a write, or nil if they may. Editors can write files and objects, except
-    /// objects of system classes other than users, roles and installations. They can't create classes or fields.
+    /// Returns the reason for rejecting an editor's write, or nil if it is allowed. Editors can write files, users,
+    /// roles, installations and objects of the app's classes. They can't create classes or fields.
     private static func refusalOfWrite(_ call: Call, _ schema: (String) -> ClassSchema?) -> String? {
         if call.path.first?.asciiLowercased == "files" || call.path == ["batch"] { return nil }
         guard let className = call.className else { return "Editors can only change objects and files." }

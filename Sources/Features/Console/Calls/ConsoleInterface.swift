@@ -42,7 +42,7 @@ struct ConsoleInterface: Sendable {
     let searching = Gate(capacity: 1)
     /// The single slot for counting all classes, so that several consoles don't count at the same time.
     let counting = Gate(capacity: 1)
-    /// The number of recent invitations by operator.
+    /// The number of invitations in the last hour, by operator.
     let invitations = RecentCounts(within: .seconds(3600))
     private let tables: ConsoleTables
     let version: String
@@ -258,7 +258,7 @@ struct ConsoleInterface: Sendable {
 
     /// Waits for a slot in a gate, which limits the slots of each session.
     ///
-    /// - Throws: 429 if too many requests of the session are waiting.
+    /// - Throws: 429 if too many requests of the session are waiting, or `CancellationError`.
     func place(in gate: Gate, of sender: Sender, _ what: String) async throws -> GatePlace {
         do {
             return try await GatePlace.wait(in: gate, of: sender)

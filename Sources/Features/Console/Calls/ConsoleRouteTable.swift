@@ -54,7 +54,7 @@ package struct ConsoleRoute: Sendable {
 
     /// - Parameters:
     ///   - path: Components separated by slashes. Those that begin with a colon are parameters.
-    ///   - effect: The extent of its changes, or nil to derive it from the method.
+    ///   - effect: The extent of the route's changes, or nil to derive it from the method.
     init(
         _ method: Method, _ path: String, _ least: ConsoleRole, _ effect: Effect? = nil, isConfirmed: Bool = false,
         _ handler: @escaping @Sendable (ConsoleCall) async throws -> Reply

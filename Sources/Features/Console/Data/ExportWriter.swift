@@ -72,7 +72,8 @@ struct ExportWriter: Sendable {
         return line
     }
 
-    /// Appends a cell. Quotes cells that contain a common CSV separator, and disarms formulas if `isGuarded`.
+    /// Appends a cell. Quotes empty texts and those with quotes, line breaks, common CSV separators or outer spaces.
+    /// Disarms formulas if `isGuarded`.
     private func append(_ value: JSONValue, to line: inout [UInt8]) {
         guard var cell = Self.cell(value) else { return }
         if isGuarded, value.numberValue == nil, Self.beginsFormula(cell) { cell = "'" + cell }

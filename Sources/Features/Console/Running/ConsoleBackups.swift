@@ -27,7 +27,7 @@ package struct BackupMaker: Sendable {
     }
 }
 
-/// Manages the backups that owners create and download.
+/// The backup maker, and the download URLs that owners have requested.
 final class ConsoleBackups: Sendable {
     /// A download URL that works once, in the browser that requested it.
     private struct Address {

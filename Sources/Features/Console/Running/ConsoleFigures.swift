@@ -72,7 +72,7 @@ private struct FigureCalls: ConsoleCalls {
         return .object(object)
     }
 
-    /// Rounds to three decimal places, as many as charts show.
+    /// Rounds to three decimal places.
     private static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 
     func statements() async throws -> Reply {

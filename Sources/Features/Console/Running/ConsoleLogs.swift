@@ -93,8 +93,8 @@ private struct LogFilter: Sendable {
     let leftOut: String?
     let secrets: SecretTexts
 
-    /// - Parameter console: The console's path. Requests to it are shown only if they failed or if `query` includes
-    ///   them.
+    /// - Parameter console: The console's path. Requests to it are shown only if they are logged as errors, or if
+    ///   `query` selects them.
     /// - Throws: ``HTTPError`` for an unknown level.
     init(_ query: JSONObject, console: String, _ secrets: SecretTexts) throws(HTTPError) {
         func text(_ name: Name) -> String? { query[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
@@ -131,7 +131,7 @@ private struct LogFilter: Sendable {
         ]
     }
 
-    /// Whether a field that the page shows contains a text. A number finds the status and the error code, not the
+    /// Returns whether a field that the page shows contains a text. Numbers match the status and the error code, not
     /// digits of times and ids.
     private static func contains(_ text: String, _ name: Name, _ value: JSONValue) -> Bool {
         switch (name, value) {
@@ -147,7 +147,7 @@ private struct LogFilter: Sendable {
     /// The maximum number of lines per response, and their approximate maximum size in bytes.
     static let (maxLines, maxBytes) = (500, 1_000_000)
 
-    /// Log lines, the number dropped before them, and the number to continue from.
+    /// Log lines, the number of lines dropped before them, and the line number to continue from.
     struct Lines: Sendable {
         var entries: [JSONValue] = []
         var dropped = 0
@@ -240,7 +240,7 @@ private struct LogCalls: ConsoleCalls {
         }
     }
 
-    /// Returns the line number of this process in a list of positions, or nil if it has none.
+    /// Returns the line number in this process's position, or nil if the list of positions has none of this process.
     private static func place(_ text: String?, of process: String) throws(HTTPError) -> Int? {
         guard let text, !text.isEmpty else { return nil }
         // The list has one position per process that has responded.

@@ -103,7 +103,7 @@ private struct SettingCalls: ConsoleCalls {
         return try await change(to: value)
     }
 
-    /// Stores a value that passes the checks of the configuration file, or restores the configured one if it is nil.
+    /// Stores a value after the same checks as in the configuration file. Restores the configured value if it is nil.
     func change(to value: JSONValue?) async throws -> Reply {
         let option = try option
         let before = options.stored(option)?.value

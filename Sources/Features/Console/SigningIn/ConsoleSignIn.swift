@@ -138,7 +138,7 @@ private final class OwnTicket: Sendable {
 
     func set(_ hash: [UInt8]) { stored.withLock { $0 = hash.hexadecimal } }
 
-    /// Returns whether a hash is that of the ticket. Compares in constant time.
+    /// Returns whether the ticket has the given hash. Compares in constant time.
     @inline(never) func isRight(_ hash: [UInt8]) -> Bool {
         ConstantTime.areEqual(hash.hexadecimal, stored.withLock { $0 })
     }

@@ -8,7 +8,7 @@ package struct ConsoleReach: Sendable {
     private let trustProxy: Configuration.TrustProxy
     private let allowsPlainHTTP: Bool
     private let speaksTLS: Bool
-    /// Whether rejected clients see which option would admit them: if none but this machine's are admitted.
+    /// Whether rejected browsers get a page that names the options to change. True if only this machine is admitted.
     package let isExplained: Bool
 
     /// - Throws: The first invalid address in `console.addresses`.

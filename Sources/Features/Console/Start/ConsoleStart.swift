@@ -74,7 +74,7 @@ private struct StartCalls: ConsoleCalls {
         case unknown
     }
 
-    /// The URL under which apps can reach the server, and from where they can.
+    /// The URL under which apps can reach the server, and the machines from which they can.
     private var address: (url: String, reach: Reach) {
         let configuration = interface.configuration
         // publicServerURL, or the name under which the browser opened the console.

@@ -23,7 +23,7 @@ struct LocalizedTexts: Sendable {
 
     private static func normal(_ tag: String) -> String { tag.lowercased().replacing("_", with: "-") }
 
-    /// Returns the longest of the push's locales that is a prefix of the device's, such as `de` for `de-AT`, or nil.
+    /// Returns the push's most specific locale that covers the device's, such as `de` for `de-AT`, or nil if none does.
     func locale(for identifier: String?) -> String? {
         guard let identifier, !locales.isEmpty, identifier.utf8.count <= Self.longest else { return nil }
         var tag = Self.normal(identifier)
