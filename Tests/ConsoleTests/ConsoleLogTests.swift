@@ -185,6 +185,13 @@ struct ConsoleLogTests {
             secrets.removed(from: ["sessionToken": "x", "user": "y"]) == ["sessionToken": "[hidden]", "user": "y"])
     }
 
+    @Test("Redacts a master key that was renewed at run time")
+    func renewedKey() {
+        var configuration = Configuration()
+        configuration.renewedMasterKey = RenewedKey("RENEWEDKEY")
+        #expect(SecretTexts(configuration).removed(from: "key RENEWEDKEY") == "key [hidden]")
+    }
+
     @Test("Shows no part of a key where a long text is truncated")
     func cut() {
         var configuration = Configuration()

@@ -11,10 +11,9 @@ package struct SecretTexts: Sendable {
 
     package init(_ configuration: Configuration) {
         let keys = [
-            configuration.masterKey, configuration.readOnlyMasterKey, configuration.maintenanceKey,
-            configuration.fileKey,
-            configuration.encryptionKey, configuration.previousEncryptionKey, configuration.webhooks.key,
-            configuration.metrics.key,
+            configuration.masterKey, configuration.renewedMasterKey?.value, configuration.readOnlyMasterKey,
+            configuration.maintenanceKey, configuration.fileKey, configuration.encryptionKey,
+            configuration.previousEncryptionKey, configuration.webhooks.key, configuration.metrics.key,
         ]
         self.keys = keys.compactMap { $0 }.filter { $0.utf8.count >= 4 }.sorted { $0.utf8.count > $1.utf8.count }
     }
