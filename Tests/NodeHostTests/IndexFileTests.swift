@@ -295,6 +295,17 @@ struct IndexFileTests {
         }
     }
 
+    @Test("Notes the port of startApp, as a number or a string")
+    func startedPort() async throws {
+        for port in ["1777", "'1777'"] {
+            let code = "require('parse-server').ParseServer.startApp({ appId: 'a', masterKey: 'm', port: \(port) });"
+            try await IndexApp.with(["index.js": code]) { app in
+                let notes = try await app.read().notes.map(\.text)
+                #expect(notes.contains { $0.hasPrefix("port: 1777, for Roost") }, "\(notes)")
+            }
+        }
+    }
+
     @Test("--app selects one of two servers in a file, and is required")
     func severalServers() async throws {
         let code = """

@@ -187,7 +187,8 @@ package struct ServedApp: Sendable {
         let place = listen?["at"]?.stringValue
         if let port = made["port"]?.orNil ?? listen?["port"]?.orNil {
             options["port"] = port
-            add("port", .applied, "\(Int(port.numberValue ?? 0)), for Roost; the app listens on a socket", at: place)
+            let text = port.stringValue ?? port.text
+            add("port", .applied, "\(text), for Roost; the app listens on a socket", at: place)
         }
         if let files = listen?["https"]?.objectValue {
             if files["certificate"] != nil, files["key"] != nil {
