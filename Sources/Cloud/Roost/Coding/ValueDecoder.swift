@@ -132,31 +132,27 @@ package struct ValueDecoder: Decoder {
             return true
         }
 
-        mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
-            let value = try ValueDecoder.decode(type, from: element(), codingPath)
+        private mutating func next<Result>(_ read: (ValueDecoder) throws -> Result) throws -> Result {
+            let result = try read(ValueDecoder(value: element(), codingPath: codingPath))
             currentIndex += 1
-            return value
+            return result
+        }
+
+        mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+            try next { try ValueDecoder.decode(type, from: $0.value, $0.codingPath) }
         }
 
         mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type) throws
             -> KeyedDecodingContainer<NestedKey>
         {
-            let container = try ValueDecoder(value: element(), codingPath: codingPath).container(keyedBy: type)
-            currentIndex += 1
-            return container
+            try next { try $0.container(keyedBy: type) }
         }
 
         mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-            let container = try ValueDecoder(value: element(), codingPath: codingPath).unkeyedContainer()
-            currentIndex += 1
-            return container
+            try next { try $0.unkeyedContainer() }
         }
 
-        mutating func superDecoder() throws -> any Decoder {
-            let decoder = ValueDecoder(value: try element(), codingPath: codingPath)
-            currentIndex += 1
-            return decoder
-        }
+        mutating func superDecoder() throws -> any Decoder { try next { $0 } }
     }
 
     private struct Single: SingleValueDecodingContainer {
@@ -168,25 +164,14 @@ package struct ValueDecoder: Decoder {
             return value
         }
 
-        private func integer<T: BinaryInteger>() throws -> T {
-            try get(value.numberValue.flatMap { T(exactly: $0) })
-        }
-
         func decodeNil() -> Bool { value.isNull }
         func decode(_ type: Bool.Type) throws -> Bool { try get(value.boolValue) }
         func decode(_ type: String.Type) throws -> String { try get(value.stringValue) }
         func decode(_ type: Double.Type) throws -> Double { try get(value.numberValue) }
         func decode(_ type: Float.Type) throws -> Float { try get(value.numberValue.map { Float($0) }) }
-        func decode(_ type: Int.Type) throws -> Int { try integer() }
-        func decode(_ type: Int8.Type) throws -> Int8 { try integer() }
-        func decode(_ type: Int16.Type) throws -> Int16 { try integer() }
-        func decode(_ type: Int32.Type) throws -> Int32 { try integer() }
-        func decode(_ type: Int64.Type) throws -> Int64 { try integer() }
-        func decode(_ type: UInt.Type) throws -> UInt { try integer() }
-        func decode(_ type: UInt8.Type) throws -> UInt8 { try integer() }
-        func decode(_ type: UInt16.Type) throws -> UInt16 { try integer() }
-        func decode(_ type: UInt32.Type) throws -> UInt32 { try integer() }
-        func decode(_ type: UInt64.Type) throws -> UInt64 { try integer() }
+        func decode<T: Decodable & BinaryInteger>(_ type: T.Type) throws -> T {
+            try get(value.numberValue.flatMap { T(exactly: $0) })
+        }
         func decode<T: Decodable>(_ type: T.Type) throws -> T {
             try ValueDecoder.decode(type, from: value, codingPath)
         }

@@ -70,21 +70,12 @@ package struct ValueEncoder: Encoder {
     }
 
     package func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        if case .object([]) = KindOnly(node.content) { node.content = .array([]) }
+        if case .object(let members) = node.content, members.isEmpty { node.content = .array([]) }
         return Unkeyed(node: node, codingPath: codingPath)
     }
 
     package func singleValueContainer() -> any SingleValueEncodingContainer {
         Single(node: node, codingPath: codingPath)
-    }
-
-    private enum KindOnly {
-        case object([Int])
-        case other
-
-        init(_ content: Node.Content) {
-            if case .object(let members) = content, members.isEmpty { self = .object([]) } else { self = .other }
-        }
     }
 
     private struct Keyed<Key: CodingKey>: KeyedEncodingContainerProtocol {
@@ -110,21 +101,17 @@ package struct ValueEncoder: Encoder {
         mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type, forKey key: Key)
             -> KeyedEncodingContainer<NestedKey>
         {
-            let child = Node()
-            put(child, key)
-            return ValueEncoder(node: child, codingPath: codingPath + [key]).container(keyedBy: type)
+            inner(key).container(keyedBy: type)
         }
 
         mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-            let child = Node()
-            put(child, key)
-            return ValueEncoder(node: child, codingPath: codingPath + [key]).unkeyedContainer()
+            inner(key).unkeyedContainer()
         }
 
-        mutating func superEncoder() -> any Encoder { inner(SuperKey()) }
+        mutating func superEncoder() -> any Encoder { inner("super".codingKey) }
         mutating func superEncoder(forKey key: Key) -> any Encoder { inner(key) }
 
-        private func inner(_ key: any CodingKey) -> any Encoder {
+        private func inner(_ key: any CodingKey) -> ValueEncoder {
             let child = Node()
             put(child, key)
             return ValueEncoder(node: child, codingPath: codingPath + [key])
@@ -155,18 +142,13 @@ package struct ValueEncoder: Encoder {
         mutating func nestedContainer<NestedKey: CodingKey>(keyedBy type: NestedKey.Type)
             -> KeyedEncodingContainer<NestedKey>
         {
-            let child = Node()
-            put(child)
-            return ValueEncoder(node: child, codingPath: codingPath).container(keyedBy: type)
+            inner().container(keyedBy: type)
         }
 
-        mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
-            let child = Node()
-            put(child)
-            return ValueEncoder(node: child, codingPath: codingPath).unkeyedContainer()
-        }
+        mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { inner().unkeyedContainer() }
+        mutating func superEncoder() -> any Encoder { inner() }
 
-        mutating func superEncoder() -> any Encoder {
+        private func inner() -> ValueEncoder {
             let child = Node()
             put(child)
             return ValueEncoder(node: child, codingPath: codingPath)
@@ -184,16 +166,6 @@ package struct ValueEncoder: Encoder {
         mutating func encode(_ value: String) { put(.string(value)) }
         mutating func encode(_ value: Double) { put(Self.number(value)) }
         mutating func encode(_ value: Float) { put(Self.number(Double(value))) }
-        mutating func encode(_ value: Int) throws { try putInteger(value) }
-        mutating func encode(_ value: Int8) throws { try putInteger(value) }
-        mutating func encode(_ value: Int16) throws { try putInteger(value) }
-        mutating func encode(_ value: Int32) throws { try putInteger(value) }
-        mutating func encode(_ value: Int64) throws { try putInteger(value) }
-        mutating func encode(_ value: UInt) throws { try putInteger(value) }
-        mutating func encode(_ value: UInt8) throws { try putInteger(value) }
-        mutating func encode(_ value: UInt16) throws { try putInteger(value) }
-        mutating func encode(_ value: UInt32) throws { try putInteger(value) }
-        mutating func encode(_ value: UInt64) throws { try putInteger(value) }
 
         mutating func encode<T: Encodable>(_ value: T) throws {
             node.content = try ValueEncoder.node(value, codingPath).content
@@ -203,7 +175,7 @@ package struct ValueEncoder: Encoder {
         private static func number(_ value: Double) -> JSONValue { value.isFinite ? .number(value) : .null }
 
         /// Rejects integers that a double can't represent exactly: all numbers of Parse are doubles.
-        private func putInteger(_ value: some BinaryInteger) throws {
+        mutating func encode<T: Encodable & BinaryInteger>(_ value: T) throws {
             guard let number = Double(exactly: value) else {
                 throw EncodingError.invalidValue(
                     value,
@@ -212,13 +184,5 @@ package struct ValueEncoder: Encoder {
             }
             put(.number(number))
         }
-    }
-
-    private struct SuperKey: CodingKey {
-        var stringValue: String { "super" }
-        var intValue: Int? { nil }
-        init() {}
-        init?(stringValue: String) { nil }
-        init?(intValue: Int) { nil }
     }
 }
