@@ -9,27 +9,16 @@ import ParseModel
 ///
 /// Triggers can call further triggers. More than 16 nested calls throw 141.
 public struct Database: Sendable {
-    private let perform: @Sendable (InternalRequest) async -> InternalReply
     private let authority: InternalRequest.Authority
-    private let parent: InternalRequest.Parent?
+    private let parent: InternalRequest.Parent
+    private let services: CloudServices?
     /// The context passed to triggers, or nil for an empty one.
     public var context: JSONObject?
 
     init(_ authority: Authority, _ details: CallDetails) {
-        let services = details.services
-        self.init(authority.resolved(for: details.call), parent: InternalRequest.Parent(details.call)) { request in
-            guard let services else { return Self.noServer }
-            return await services.perform(request)
-        }
-    }
-
-    init(
-        _ authority: InternalRequest.Authority, parent: InternalRequest.Parent?,
-        perform: @escaping @Sendable (InternalRequest) async -> InternalReply
-    ) {
-        self.authority = authority
-        self.parent = parent
-        self.perform = perform
+        self.authority = authority.resolved(for: details.call)
+        parent = InternalRequest.Parent(details.call)
+        services = details.services
     }
 
     private static let noServer = InternalReply(
@@ -173,9 +162,9 @@ public struct Database: Sendable {
 
     private func reply(_ method: String, _ path: String, _ body: JSONObject) async throws -> InternalReply {
         try Task.checkCancellation()
-        let reply = await perform(
-            InternalRequest(
-                method, path, body: body, authority: authority, context: context ?? [:], parent: parent))
+        let request = InternalRequest(
+            method, path, body: body, authority: authority, context: context ?? [:], parent: parent)
+        let reply = await services?.perform(request) ?? Self.noServer
         guard (200..<300).contains(reply.status) else { throw Self.error(reply) }
         return reply
     }
