@@ -7,13 +7,13 @@ public struct CallDetails: Sendable {
     /// The logged-in user, or nil if the caller has none.
     public let user: ParseObject?
     /// Whether the caller sent the master key or the read-only master key.
-    public let isMaster: Bool
+    public var isMaster: Bool { call.caller.isMaster }
     /// Whether the caller sent the read-only master key.
-    public let isReadOnly: Bool
+    public var isReadOnly: Bool { call.caller.isReadOnly }
     /// The caller's installation id, `cloud` for requests made by cloud code, or nil if the caller sent none.
-    public let installationId: String?
+    public var installationId: String? { call.caller.installationId }
     /// The IP address of the client.
-    public let ip: String
+    public var ip: String { call.ip }
     /// The client's header fields by lower-case name, without server keys, passwords and cookies.
     public let headers: [String: String]
     /// The context passed from the caller to triggers. Changes made by a trigger reach the triggers that follow.
@@ -25,10 +25,6 @@ public struct CallDetails: Sendable {
 
     init(_ call: CloudCall, _ services: CloudServices?, _ log: Logger) {
         user = call.caller.user.map { ParseObject("_User", json: $0) }
-        isMaster = call.caller.isMaster
-        isReadOnly = call.caller.isReadOnly
-        installationId = call.caller.installationId
-        ip = call.ip
         headers = Dictionary(
             call.headers.compactMap { name, value in value.stringValue.map { (name.text, $0) } },
             uniquingKeysWith: { first, _ in first })
