@@ -124,12 +124,12 @@ public struct ParseObject: Sendable {
 
     /// Adds objects to a relation.
     public mutating func addRelation(_ pointers: [ParsePointer], to key: String) {
-        combineList(key, "AddRelation", pointers.map(Self.json))
+        combineList(key, "AddRelation", pointers.map { JSONValue($0) })
     }
 
     /// Removes objects from a relation.
     public mutating func removeRelation(_ pointers: [ParsePointer], from key: String) {
-        combineList(key, "RemoveRelation", pointers.map(Self.json))
+        combineList(key, "RemoveRelation", pointers.map { JSONValue($0) })
     }
 
     /// Discards the unsaved change of a field, so that its stored value is kept.
@@ -146,12 +146,6 @@ public struct ParseObject: Sendable {
 
     /// A pointer to the object, or nil if it has no id yet.
     public var pointer: ParsePointer? { objectId.map { ParsePointer(className, $0) } }
-
-    private static func json(_ pointer: ParsePointer) -> JSONValue {
-        [
-            "__type": "Pointer", "className": .string(pointer.className), "objectId": .string(pointer.objectId),
-        ]
-    }
 
     private mutating func change(_ key: String, _ value: JSONValue) {
         guard !["objectId", "createdAt", "updatedAt", "className"].contains(key) else { return }
@@ -179,8 +173,7 @@ public struct ParseObject: Sendable {
     /// Combines a second operation on a field with the first into a plain value.
     private mutating func combine(_ key: String, _ operation: JSONValue) {
         if operations[key] == nil, changedInside[key] == nil { return change(key, operation) }
-        guard let value = Self.applied(operation, to: self[key]) else { return change(key, operation) }
-        change(key, value)
+        change(key, Self.applied(operation, to: self[key]) ?? operation)
     }
 
     private static func applied(_ operation: JSONValue, to value: JSONValue?) -> JSONValue? {
@@ -190,8 +183,7 @@ public struct ParseObject: Sendable {
 
     /// All fields including unsaved changes, except `objectId`, `createdAt` and `updatedAt`.
     var fields: JSONObject {
-        var fields = stored
-        for (key, value) in changedInside { fields[key] = value }
+        var fields = stored.merging(changedInside) { $1 }
         for key in operations.keys where !key.utf8.contains(UInt8(ascii: ".")) { fields[key] = self[key.text] }
         return fields
     }

@@ -22,10 +22,8 @@ extension Cloud {
         } fields: {
             $0.fields
         } changes: { before, after in
-            var set: JSONObject = [:]
-            for (key, operation) in after.operations where before.operations[key] != operation { set[key] = operation }
             let reverted = before.operations.keys.filter { after.operations[$0] == nil }
-            return (set, Array(reverted))
+            return (after.operations.filter { before.operations[$0.key] != $0.value }, Array(reverted))
         }
     }
 
@@ -37,8 +35,7 @@ extension Cloud {
             try $0.fields()
         } changes: { before, after in
             let (before, after) = (try before.fields(), try after.fields())
-            var set: JSONObject = [:]
-            for (key, value) in after where before[key] != value { set[key] = value }
+            var set = after.filter { before[$0.key] != $0.value }
             for key in before.keys where after[key] == nil { set[key] = ["__op": "Delete"] }
             return (set, [])
         }
