@@ -25,7 +25,7 @@ struct WorkerListener {
                 let handler = ConnectionToWorker(
                     secret: secret, connected: connected, message: message, closed: closed)
                 try channel.pipeline.syncOperations.addHandlers(
-                    FrameHandler(FrameDecoder(limit: limit)), MessageWriter(), handler)
+                    ByteToMessageHandler(FrameDecoder(limit: limit)), MessageWriter(), handler)
             }
         }.bind(unixDomainSocketPath: path).get()
     }

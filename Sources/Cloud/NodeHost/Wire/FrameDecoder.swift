@@ -49,21 +49,3 @@ package enum FrameMark {
     /// The mark of the last piece.
     package static let last: UInt32 = 0x4000_0000
 }
-
-/// Splits incoming bytes into messages.
-final class FrameHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-
-    private let processor: NIOSingleStepByteToMessageProcessor<FrameDecoder>
-
-    init(_ decoder: FrameDecoder) { processor = NIOSingleStepByteToMessageProcessor(decoder) }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        do {
-            try processor.process(buffer: unwrapInboundIn(data)) { context.fireChannelRead(wrapInboundOut($0)) }
-        } catch {
-            context.fireErrorCaught(error)
-        }
-    }
-}
