@@ -13,7 +13,7 @@ import Synchronization
 /// Reads `_Hooks` at the start and after each change by this or another process.
 public final class WebhookHost: CloudHost {
     private struct State {
-        var addresses: [CloudTarget: WebhookAddress] = [:]
+        var addresses: [CloudTarget: String] = [:]
         /// The number of the read of `_Hooks` whose result is used. A slow read must not overwrite a newer result.
         var reading = 0
         var lastReading = 0
@@ -67,10 +67,10 @@ public final class WebhookHost: CloudHost {
             state.lastReading += 1
             return state.lastReading
         }
-        var addresses: [CloudTarget: WebhookAddress] = [:]
+        var addresses: [CloudTarget: String] = [:]
         for hook in try await backend.hooks.all() {
             guard let target = CloudTarget(hook: hook), let url = hook["url"]?.stringValue else { continue }
-            addresses[target] = WebhookAddress(url)
+            addresses[target] = url
         }
         let services: CloudServices? = state.withLock { state in
             guard number > state.reading else { return nil }
@@ -82,15 +82,15 @@ public final class WebhookHost: CloudHost {
     }
 
     public func call(_ call: CloudCall) async throws -> CloudResult {
-        guard let address = state.withLock({ $0.addresses[call.target] }) else {
+        guard let url = state.withLock({ $0.addresses[call.target] }) else {
             throw CloudFailure("The webhook was removed.")
         }
-        let authority = try address.checked()
+        let address = try WebhookAddress(url)
         let body = await HeavyWork.run { encoder.body(of: call) }
         guard body.count <= Self.maxSentBytes else {
             throw CloudFailure("Request body larger than maxBodyLength limit")
         }
-        var request = HTTPCall("POST", authority.url, headers: [("Content-Type", "application/json")], body: body)
+        var request = HTTPCall("POST", address.url, headers: [("Content-Type", "application/json")], body: body)
         request.headers.append(("X-Parse-Cloud-Depth", "\(call.depth)"))
         if !call.traceparent.isEmpty { request.headers.append(("traceparent", call.traceparent)) }
         if !call.requestID.isEmpty { request.headers.append(("X-Request-Id", call.requestID)) }
@@ -99,19 +99,17 @@ public final class WebhookHost: CloudHost {
         } else {
             logger.warning("Making outgoing webhook request without webhookKey being set!")
         }
-        if let authorization = authority.authorization {
-            request.headers.append(("Authorization", authorization))
-        }
+        if let authorization = address.authorization { request.headers.append(("Authorization", authorization)) }
         let ready = request
         let reply: HTTPReply
         do {
-            reply = try await gate(to: authority.host).run(call) {
+            reply = try await gate(to: address.host).run(call) {
                 try await caller.send(ready, timeLimit: nil, maxBytes: Self.maxReceivedBytes)
             }
         } catch let failure as HTTPCallFailure {
             logger.warning(
                 "webhook failed",
-                metadata: ["call": "\(call.target)", "host": "\(authority.host)", "error": "\(failure)"])
+                metadata: ["call": "\(call.target)", "host": "\(address.host)", "error": "\(failure)"])
             throw CloudFailure(Self.text(failure.kind), isUnreachable: failure.kind == .unreachable)
         }
         return try await HeavyWork.makeValues(of: reply.body.count) { try WebhookAnswer.read(reply, call.target) }

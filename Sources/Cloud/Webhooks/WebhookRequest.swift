@@ -83,22 +83,16 @@ extension CloudTarget {
     }
 }
 
-/// The URL of a webhook as it was registered.
-struct WebhookAddress: Sendable {
-    /// The parsed parts of a webhook's URL.
-    struct Authority: Sendable {
-        var url: String
-        var host: String
-        /// The `Authorization` header for the user information in the URL, or nil if it has none.
-        var authorization: String?
-    }
+/// The parsed URL of a webhook.
+struct WebhookAddress {
+    /// The URL without its user information and fragment.
+    let url: String
+    let host: String
+    /// The `Authorization` header for the user information in the URL, or nil if it has none.
+    let authorization: String?
 
-    private let url: String
-
-    init(_ url: String) { self.url = url }
-
-    /// Parses the URL. Throws `CloudFailure` if it can't be called.
-    func checked() throws(CloudFailure) -> Authority {
+    /// Parses a URL. Throws `CloudFailure` if it can't be called.
+    init(_ url: String) throws(CloudFailure) {
         let scheme = url.prefix { $0 != ":" }.lowercased()
         guard scheme == "http" || scheme == "https", url.dropFirst(scheme.count).hasPrefix("://") else {
             throw CloudFailure("The webhook's URL must begin with http:// or https://.")
@@ -113,8 +107,8 @@ struct WebhookAddress: Sendable {
             host = host[host.index(after: at)...]
         }
         guard !host.isEmpty else { throw CloudFailure("The webhook's URL has no host.") }
-        return Authority(
-            url: "\(scheme)://\(host)\(rest[end...].prefix { $0 != "#" })", host: host.lowercased(),
-            authorization: authorization)
+        self.url = "\(scheme)://\(host)\(rest[end...].prefix { $0 != "#" })"
+        self.host = host.lowercased()
+        self.authorization = authorization
     }
 }
