@@ -52,7 +52,7 @@ struct CloudFeature: Feature {
     /// Connects the hosts that need the server: webhooks, and requests of cloud code to its own server.
     func connect(_ routes: ParseRoutes) throws {
         engine.attach(try WebhookHost(configuration, backend: routes.backend, logger: logger))
-        engine.serve(try InternalDispatcher(routes))
+        engine.serve(try InternalDispatcher(routes).perform)
     }
 
     func prepare() async throws { try await engine.start() }

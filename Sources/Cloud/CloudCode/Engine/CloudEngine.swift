@@ -15,7 +15,7 @@ public final class CloudEngine: Sendable {
         var hosts: [CloudHostKind: any CloudHost] = [:]
         var registry = CloudRegistry()
         var rateLimits: [RateLimit] = []
-        var requests: (any InternalRequests)?
+        var perform: (@Sendable (InternalRequest) async -> InternalReply)?
     }
 
     /// Maximum nesting depth of calls. Prevents endless recursion of triggers whose saves run the same trigger again.
@@ -49,7 +49,9 @@ public final class CloudEngine: Sendable {
     public func attach(_ host: any CloudHost) { state.withLock { $0.hosts[host.kind] = host } }
 
     /// Sets the handler of requests made by cloud code.
-    public func serve(_ requests: any InternalRequests) { state.withLock { $0.requests = requests } }
+    public func serve(_ perform: @escaping @Sendable (InternalRequest) async -> InternalReply) {
+        state.withLock { $0.perform = perform }
+    }
 
     /// Starts all hosts in order of precedence.
     ///
@@ -83,11 +85,11 @@ public final class CloudEngine: Sendable {
     }
 
     func perform(_ request: InternalRequest) async -> InternalReply {
-        guard let requests = state.withLock({ $0.requests }) else {
+        guard let perform = state.withLock({ $0.perform }) else {
             let body = JSONValue.object(["error": "Invalid server state: starting"]).serialized()
             return InternalReply(status: 503, body: body)
         }
-        return await requests.perform(request)
+        return await perform(request)
     }
 
     /// The names of all functions, sorted.

@@ -78,9 +78,3 @@ public struct InternalReply: Sendable {
         self.body = body
     }
 }
-
-/// Performs requests of cloud code on the routes of the REST interface.
-public protocol InternalRequests: Sendable {
-    /// Performs a request. Returns errors as responses.
-    func perform(_ request: InternalRequest) async -> InternalReply
-}

@@ -9,7 +9,7 @@ public import ServerConfiguration
 /// Serves the requests that cloud code in Swift and Node.js makes to its own server, without HTTP.
 ///
 /// Keys are optional, rate limits and `routeAllowList` don't apply, and the master key is accepted from any address.
-public struct InternalDispatcher: InternalRequests {
+public struct InternalDispatcher: Sendable {
     private let routes: ParseRoutes
     private let keys: ApplicationKeys
 
@@ -19,6 +19,7 @@ public struct InternalDispatcher: InternalRequests {
         keys = try ApplicationKeys(routes.configuration)
     }
 
+    /// Performs a request. Returns errors as responses.
     public func perform(_ request: InternalRequest) async -> InternalReply {
         let reply: Reply
         do {
