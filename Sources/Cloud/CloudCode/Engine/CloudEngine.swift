@@ -30,7 +30,7 @@ public final class CloudEngine: Sendable {
     private let limitChanges = Atomic(0)
     let logger: Logger
     private let callLog: CallLog
-    private let callCounts = CloudCallCounts()
+    let callCounts = CloudCallCounts()
     public let meters: CloudMeters
 
     /// Creates an engine without hosts.
@@ -105,24 +105,17 @@ public final class CloudEngine: Sendable {
     /// Returns whether a host has code for a target.
     public func offers(_ target: CloudTarget) -> Bool { entry(target) != nil }
 
-    func entry(_ target: CloudTarget) -> (host: any CloudHost, validator: CloudValidator?)? {
+    func entry(_ target: CloudTarget) -> (host: any CloudHost, validator: CloudValidator?, isExclusive: Bool)? {
         state.withLock { state in
             guard let entry = state.registry.entries[target], let host = state.hosts[entry.kind] else { return nil }
-            return (host, entry.validator)
+            return (host, entry.validator, entry.isExclusive)
         }
-    }
-
-    /// Returns whether at most one run of a job is active at a time.
-    func isExclusive(_ target: CloudTarget) -> Bool {
-        state.withLock { $0.registry.entries[target]?.isExclusive ?? false }
     }
 
     /// All registered targets and the hosts.
     var inventory: (entries: [CloudTarget: CloudRegistry.Entry], hosts: [any CloudHost]) {
         (state.withLock { $0.registry.entries }, hosts)
     }
-
-    func calls(of target: CloudTarget) -> JSONObject { callCounts.json(of: target) }
 
     /// The rate limits declared by validators.
     public var rateLimits: [RateLimit] { state.withLock { $0.rateLimits } }

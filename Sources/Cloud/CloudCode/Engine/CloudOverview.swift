@@ -6,7 +6,7 @@ extension CloudEngine {
         let (entries, hosts) = inventory
         var lists: [Name: [(order: String, JSONObject)]] = ["functions": [], "triggers": [], "jobs": []]
         for (target, entry) in entries {
-            var item = calls(of: target)
+            var item = callCounts.json(of: target)
             item["host"] = .string("\(entry.kind.measured)")
             item["validator"] = entry.validator.map { .object($0.overview) }
             switch target {

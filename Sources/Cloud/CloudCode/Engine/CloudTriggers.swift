@@ -7,7 +7,7 @@ extension CloudEngine: TriggerSet {
     public func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
         guard let cloudEvent = CloudEvent(rawValue: event.rawValue) else { return nil }
         let target = CloudTarget.trigger(cloudEvent, className)
-        guard let (host, validator) = entry(target) else { return nil }
+        guard let (host, validator, _) = entry(target) else { return nil }
         return { [self] trigger in
             let call = CloudCall(target, trigger)
             let result = try await self.call(call, host, validator)
@@ -26,7 +26,7 @@ extension CloudEngine: TriggerSet {
 
     public func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger? {
         let target = CloudTarget.trigger(event == .beforeFind ? .beforeFind : .afterFind, className)
-        guard let (host, validator) = entry(target) else { return nil }
+        guard let (host, validator, _) = entry(target) else { return nil }
         return { [self] find in
             let call = CloudCall(target, find)
             let result = try await self.call(call, host, validator)
@@ -44,7 +44,7 @@ extension CloudEngine: TriggerSet {
     public func fileTrigger(for event: FileEvent) -> FileTrigger? {
         guard let cloudEvent = CloudEvent(rawValue: event.rawValue) else { return nil }
         let target = CloudTarget.trigger(cloudEvent, "@File")
-        guard let (host, validator) = entry(target) else { return nil }
+        guard let (host, validator, _) = entry(target) else { return nil }
         return { [self] file in
             let result = try await self.call(CloudCall(target, file), host, validator)
             guard event == .beforeSave, let new = result.file else { return nil }
@@ -58,13 +58,11 @@ extension CloudEngine: TriggerSet {
             return changed
         }
     }
-}
 
-extension CloudEngine {
     public func liveQueryTrigger(for event: LiveQueryTriggerEvent, of className: Name) -> LiveQueryTrigger? {
         guard let cloudEvent = CloudEvent(rawValue: event.rawValue) else { return nil }
         let target = CloudTarget.trigger(cloudEvent, className)
-        guard let (host, validator) = entry(target) else { return nil }
+        guard let (host, validator, _) = entry(target) else { return nil }
         return { [self] live in
             let result = try await self.call(CloudCall(target, live), host, validator)
             switch event {
@@ -199,8 +197,8 @@ extension CloudResult.Write {
 extension CloudEngine: JobSet {
     public func job(named name: Name) -> Job? {
         let target = CloudTarget.job(name)
-        guard let host = entry(target)?.host else { return nil }
-        return Job(isExclusive: isExclusive(target)) { [self] job in
+        guard let (host, _, isExclusive) = entry(target) else { return nil }
+        return Job(isExclusive: isExclusive) { [self] job in
             var call = CloudCall(target, job.context)
             call.params = job.parameters
             call.jobId = job.id
