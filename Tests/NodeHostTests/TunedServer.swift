@@ -1,6 +1,5 @@
 import App
 import CloudCode
-import Foundation
 import NodeHost
 import TestSupport
 
@@ -41,8 +40,7 @@ struct TunedServer {
 
     /// The settings of an app with short pauses.
     static func settings(_ app: CloudApp, _ tune: (inout NodeSettings) -> Void = { _ in }) throws -> NodeSettings {
-        let node = try NodeProgram.find(nil, environment: ProcessInfo.processInfo.environment)
-        var settings = NodeSettings(main: app.main, node: node)
+        var settings = NodeSettings(main: app.main, node: try NodeProgram.find(nil))
         settings.applicationId = TestServer.applicationID
         settings.masterKey = TestServer.masterKey
         settings.backOff = [.milliseconds(50)]

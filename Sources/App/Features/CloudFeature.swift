@@ -25,9 +25,10 @@ struct CloudFeature: Feature {
         self.logger = logger
         engine = CloudEngine(meters: meters, levels: configuration.eventLevels, logger: logger)
         for host in hosts { engine.attach(host) }
-        nodeHost = try NodeHost(
-            configuration, sendMail: Deployment.codeMail(configuration, mails, caller),
-            onRestart: { meters.nodeRestarts.add() }, logger: logger)
+        let sendMail = try Deployment.codeMail(configuration, mails, caller)
+        nodeHost = try NodeSettings(configuration).map {
+            NodeHost($0, sendMail: sendMail, onRestart: { meters.nodeRestarts.add() }, logger: logger)
+        }
         if let nodeHost {
             engine.attach(nodeHost)
             additions.authProviders.merge(nodeHost.authProviders(replacing: additions.authProviders)) { $1 }

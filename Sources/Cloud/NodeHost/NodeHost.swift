@@ -7,12 +7,6 @@ import ServerConfiguration
 import Synchronization
 import UnixSignals
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Runs an app's JavaScript: Node processes that load `cloud/main.js` or `index.js`, or only adapters and routes.
 /// Restarts processes that die, and reloads the file on request.
 package final class NodeHost: CloudHost {
@@ -43,18 +37,6 @@ package final class NodeHost: CloudHost {
     private let gate: CallGate
     private let state = Mutex(State())
     private let reloading = Mutex(Reloading.none)
-
-    /// Creates a host for the file that the configuration names, or returns nil if nothing in the configuration needs
-    /// Node. Starts no process yet.
-    ///
-    /// - Throws: `ConfigurationError` if the file or Node can't be found, or an option is invalid.
-    package convenience init?(
-        _ configuration: Configuration, sendMail: SendMail?, onRestart: @escaping @Sendable () -> Void, logger: Logger
-    ) throws(ConfigurationError) {
-        let environment = ProcessInfo.processInfo.environment
-        guard let settings = try NodeSettings(configuration, environment: environment) else { return nil }
-        self.init(settings, sendMail: sendMail, onRestart: onRestart, logger: logger)
-    }
 
     /// Creates a host without starting any process.
     ///

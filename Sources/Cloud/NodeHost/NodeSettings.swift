@@ -67,7 +67,7 @@ package struct NodeSettings: Sendable {
     /// Reads the settings from the configuration. Returns nil if nothing in it requires Node.
     ///
     /// - Throws: `ConfigurationError` if the file or Node can't be found, or an option is invalid.
-    package init?(_ configuration: Configuration, environment: [String: String]) throws(ConfigurationError) {
+    package init?(_ configuration: Configuration) throws(ConfigurationError) {
         let providers = configuration.nodeProviders
         let mail = configuration.nodeMail
         var routes: JSONObject = [:]
@@ -88,7 +88,7 @@ package struct NodeSettings: Sendable {
         self.init(
             main: try configuration.cloudMain.main.map(NodeProgram.checkedFile)
                 ?? configuration.cloudMain.folder + "/adapters.js",
-            node: try NodeProgram.find(configuration.cloudMain.node, environment: environment))
+            node: try NodeProgram.find(configuration.cloudMain.node))
         hasMain = configuration.cloudMain.main != nil
         self.providers = providers
         self.mail = mail

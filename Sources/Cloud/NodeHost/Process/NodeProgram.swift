@@ -39,7 +39,9 @@ package enum NodeProgram {
     ///   - wanted: The path in the configuration, or nil to search the PATH.
     ///   - environment: The environment variables, which include the PATH.
     /// - Throws: `ConfigurationError` if it can't be found.
-    package static func find(_ wanted: String?, environment: [String: String]) throws(ConfigurationError) -> String {
+    package static func find(
+        _ wanted: String?, environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws(ConfigurationError) -> String {
         let folders = (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
         let candidates = wanted.map { [$0] } ?? folders.map { "\($0)/node" }
         guard let path = candidates.first(where: { FileManager.default.isExecutableFile(atPath: $0) }) else {
