@@ -41,11 +41,11 @@ package struct PushCheck {
     /// - Throws: `ConfigurationError` if `push` is not set, or if the device isn't found, has no token or matches no
     ///   entry of `push`. Otherwise a database error.
     package func send(to target: String) async throws -> [PushTrial.Finding] {
-        let device = try await device(target)
-        let findings = try await trial().send("A test notification from Roost.", to: device)
+        let (type, token, app) = try await device(target)
+        let findings = try await trial().send("A test notification from Roost.", to: token, type: type, app: app)
         guard !findings.isEmpty else {
-            let app = device.app.map { " of the app \($0)" } ?? ""
-            throw ConfigurationError("the option push has no entry for devices of type \(device.type)\(app)")
+            let app = app.map { " of the app \($0)" } ?? ""
+            throw ConfigurationError("the option push has no entry for devices of type \(type)\(app)")
         }
         return findings
     }
@@ -57,10 +57,9 @@ package struct PushCheck {
         return PushTrial(push, outgoing: deployment.configuration.outgoing, logger: LogOutput.quiet)
     }
 
-    private func device(_ target: String) async throws -> PushTrial.Target {
+    private func device(_ target: String) async throws -> (type: Name, token: String, app: String?) {
         if let colon = target.utf8.firstIndex(of: UInt8(ascii: ":")) {
-            return PushTrial.Target(
-                type: Name(String(target[..<colon])), token: String(target[target.utf8.index(after: colon)...]))
+            return (Name(String(target[..<colon])), String(target[target.utf8.index(after: colon)...]), nil)
         }
         let found = try await DatabaseAccess(deployment, logger: LogOutput.quiet).withClient {
             try await PushTarget.find(target, $0)
@@ -69,6 +68,6 @@ package struct PushCheck {
         guard let token = found.token else { throw ConfigurationError("the installation \(target) has no deviceToken") }
         let types = found.types.map { Name($0) }
         let served = types.first { deployment.configuration.push?.serves($0) == true }
-        return PushTrial.Target(type: served ?? types.last ?? "", token: token, app: found.app)
+        return (served ?? types.last ?? "", token, found.app)
     }
 }

@@ -17,20 +17,6 @@ public struct PushTrial: Sendable {
         public let problem: String?
     }
 
-    /// A device that gets a test notification.
-    public struct Target: Sendable {
-        public var type: Name
-        public var token: String
-        /// The app on the device (its bundle id), or nil to try every configured entry of the type.
-        public var app: String?
-
-        public init(type: Name, token: String, app: String? = nil) {
-            self.type = type
-            self.token = token
-            self.app = app
-        }
-    }
-
     private let push: Configuration.Push
     private let outgoing: Configuration.Outgoing
     private let logger: Logger
@@ -73,21 +59,22 @@ public struct PushTrial: Sendable {
 
     /// Sends a text to one device, trying each matching entry until one succeeds.
     ///
+    /// - Parameter app: The app on the device (its bundle id), or nil to try every configured entry of the type.
     /// - Returns: One result per tried entry, empty if no entry matches the device.
     /// - Throws: `ConfigurationError` for invalid keys, or another error if a certificate can't be read.
-    public func send(_ text: String, to target: Target) async throws -> [Finding] {
+    public func send(_ text: String, to token: String, type: Name, app: String?) async throws -> [Finding] {
         let services = try PushServices(push, outgoing: outgoing, logger: logger)
         let content = PushContent(
             body: ["data": ["alert": .string(text)]], expiry: ParseDate.now.milliseconds + Self.patience)
         let message = PushMessage(content: content, data: content.data, id: "test", time: ParseDate.now.iso)
-        let device = PushDevice(objectId: "test", token: target.token, type: target.type.text, app: target.app)
+        let device = PushDevice(objectId: "test", token: token, type: type.text, app: app)
         var findings: [Finding] = []
-        for sender in services.senders(of: target.type, app: target.app) {
+        for sender in services.senders(of: type, app: app) {
             // Remains if the command is stopped before a response arrives.
             var problem: String? = "no response"
             await sender.send(message, to: [device]) { outcomes in problem = outcomes.last?.outcome.reason }
             findings.append(
-                Finding(type: target.type.text, entry: sender.name, step: "send a notification", problem: problem))
+                Finding(type: type.text, entry: sender.name, step: "send a notification", problem: problem))
             if problem == nil { break }
         }
         await services.shutdown()
