@@ -128,7 +128,8 @@ final class HTTP2Connection: ChannelInboundHandler {
         case .rstStream(let code):
             guard let stream = streams.removeValue(forKey: frame.streamID) else { break }
             if code == .refusedStream {
-                pool.wasRefused(stream.entry)
+                pool.recordFailure()
+                pool.requeue(stream.entry)
             } else {
                 pool.finish(stream.entry, .unknown("the stream was reset (\(code.networkCode))"))
             }

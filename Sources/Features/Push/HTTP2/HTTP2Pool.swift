@@ -98,19 +98,12 @@ final class HTTP2Pool {
         } else {
             recordFailure()
         }
-        touched[ObjectIdentifier(entry.submission)] = entry.submission
-        entry.submission.finish(entry.index, outcome)
+        deliver(entry, outcome)
     }
 
     /// Puts an unprocessed request at the front of the queue. During a pause or after ``close()`` it ends as `unsent`.
     func requeue(_ entry: HTTP2Submission.Entry) {
-        if let reason { giveUp(entry, .unsent(reason)) } else { queue.prepend(entry) }
-    }
-
-    /// Requeues a request whose stream the service refused, and counts a failure.
-    func wasRefused(_ entry: HTTP2Submission.Entry) {
-        recordFailure()
-        requeue(entry)
+        if let reason { deliver(entry, .unsent(reason)) } else { queue.prepend(entry) }
     }
 
     /// Reports a connection error. It becomes the reason of a pause if the connection closes before it is ready.
@@ -149,11 +142,11 @@ final class HTTP2Pool {
     private func failQueued(_ reason: String) {
         let waiting = queue
         queue = []
-        for entry in waiting { giveUp(entry, .unsent(reason)) }
+        for entry in waiting { deliver(entry, .unsent(reason)) }
         flush()
     }
 
-    private func giveUp(_ entry: HTTP2Submission.Entry, _ outcome: HTTP2Outcome) {
+    private func deliver(_ entry: HTTP2Submission.Entry, _ outcome: HTTP2Outcome) {
         touched[ObjectIdentifier(entry.submission)] = entry.submission
         entry.submission.finish(entry.index, outcome)
     }
@@ -173,7 +166,7 @@ final class HTTP2Pool {
             while room > 0, let entry = queue.popFirst() {
                 guard !entry.submission.isGivenUp else { continue }
                 guard !entry.submission.isOverdue else {
-                    giveUp(entry, .overdue)
+                    deliver(entry, .overdue)
                     continue
                 }
                 connection.send(entry, within: timeLimit)
