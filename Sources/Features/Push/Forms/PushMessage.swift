@@ -40,9 +40,9 @@ package struct PushMessage: Sendable {
             }
             return nil
         }
-        collapseId = setting("collapse_id", "collapseId")?.text(orNumber: true)
+        collapseId = setting("collapse_id", "collapseId")?.textOrNumber
         pushType = data?["pushType"]?.stringValue ?? setting("push_type")?.stringValue
-        priority = setting("priority")?.text(orNumber: true).flatMap { Int($0) }
+        priority = setting("priority")?.textOrNumber.flatMap { Int($0) }
     }
 }
 
@@ -70,7 +70,7 @@ package struct PushContent: Sendable {
 }
 
 extension JSONValue {
-    fileprivate func text(orNumber: Bool) -> String? {
+    fileprivate var textOrNumber: String? {
         switch self {
         case .string(let text): text
         case .number: text
