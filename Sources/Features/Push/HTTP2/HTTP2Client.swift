@@ -1,12 +1,7 @@
 import NIOCore
 import NIOPosix
 import NIOSSL
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import ParseModel
 
 /// An HTTP/2 client for one service that sends many requests concurrently.
 final class HTTP2Client: Sendable {
@@ -64,7 +59,7 @@ final class HTTP2Client: Sendable {
     }
 
     private static func deadline(_ time: Double) -> NIODeadline {
-        let seconds = min(max(time - Date.now.timeIntervalSince1970, 0), 1e8)
+        let seconds = min(max(time - Double(ParseDate.now.milliseconds) / 1000, 0), 1e8)
         return .now() + .milliseconds(Int64(seconds * 1000))
     }
 

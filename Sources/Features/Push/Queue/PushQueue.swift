@@ -6,12 +6,6 @@ public import ParseStorage
 public import ServerConfiguration
 import Synchronization
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Sends queued pushes from the database. Several processes can share the devices of a push.
 ///
 /// A process leases a range of devices for a minute and renews the lease while it works. If the process dies, another
@@ -147,11 +141,9 @@ public final class PushQueue: Pusher {
     private func startPart(_ store: ObjectStore, _ filter: @escaping @Sendable (JSONObject) throws -> Filter)
         async throws -> Bool
     {
-        let types = services.types.map(\.text)
-        let size = settings.batchSize
         let begun = Mutex<PushPart?>(nil)
         do {
-            try await begin(store, filter, types: types, size: size) { part in begun.withLock { $0 = part } }
+            try await begin(store, filter) { part in begun.withLock { $0 = part } }
         } catch {
             // A failing push must not block the others.
             guard let part = begun.withLock({ $0 }) else { throw error }
@@ -178,17 +170,16 @@ public final class PushQueue: Pusher {
     }
 
     private func begin(
-        _ store: ObjectStore, _ filter: @escaping @Sendable (JSONObject) throws -> Filter, types: [String], size: Int,
+        _ store: ObjectStore, _ filter: @escaping @Sendable (JSONObject) throws -> Filter,
         taking: @escaping @Sendable (PushPart) -> Void
     ) async throws {
         try await store.transaction(.administration) { store in
             guard let part = try await store.pushes.acquirePart() else { return }
             taking(part)
-            let now = Int64(Date.now.timeIntervalSince1970 * 1000)
             guard let status = part.status, status != "failed" else {
                 return try await store.pushes.fail(part.pushId, code: 115, message: "")
             }
-            if let expiry = part.expiry, expiry <= now {
+            if let expiry = part.expiry, expiry <= ParseDate.now.milliseconds {
                 return try await store.pushes.fail(part.pushId, code: 115, message: PushMessage.overdue)
             }
             let query =
@@ -206,7 +197,8 @@ public final class PushQueue: Pusher {
                 // The ranges of one device type that a process sends at the same time contain at most one batch
                 // together, because they may be sent again if the process dies.
                 try await store.pushes.makeRanges(
-                    part, condition, types: types, wholeTypes: self.services.wholeTypes.map(\.text), size: size,
+                    part, condition, types: self.services.types.map(\.text),
+                    wholeTypes: self.services.wholeTypes.map(\.text), size: self.settings.batchSize,
                     pieces: Self.atOnce)
             }
         }
@@ -225,7 +217,7 @@ public final class PushQueue: Pusher {
 
     private func dequeue(_ route: Name, _ store: ObjectStore) async throws -> PushRange? {
         try await store.pushes.acquireRange(route.text, owner: owner) { body in
-            let content = PushContent(body: body, expiry: nil)
+            let content = PushContent(body: body)
             return switch content.isTrial ? nil : content.badge {
             case .set(let number)?: (number, nil)
             case .add(let amount)?: (nil, amount)

@@ -3,12 +3,6 @@ import Logging
 import ParseModel
 import ParseStorage
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Sends to the devices of one range, a batch of a push's devices, until each has an outcome. Groups devices that get
 /// the same content.
 struct RangeSender {
@@ -59,7 +53,7 @@ struct RangeSender {
             variants[variant, default: []].append(PushAttempt(device: device, entries: entries))
         }
         let counts = Dictionary(grouping: variants.keys, by: \.locale).mapValues(\.count)
-        let timeToExpiry = content.expiry.map { Duration.seconds(Double($0) / 1000 - Date.now.timeIntervalSince1970) }
+        let timeToExpiry = content.expiry.map { Duration.milliseconds($0 - ParseDate.now.milliseconds) }
         let expires = timeToExpiry.map { $0 < Self.longest } ?? false
         let end = ContinuousClock.now + min(timeToExpiry ?? Self.longest, Self.longest)
         let activity = RangeActivity(parts: variants.count, left: { tally.left }, report: reportWaiting)
@@ -69,9 +63,7 @@ struct RangeSender {
                 if let badge = variant.badge { data?["badge"] = .number(badge) }
                 // Unchanged if the range is sent again, so that devices recognize a repeated delivery.
                 let id = "\(range.pushId)\(range.offset.isEmpty ? "" : "_\(range.offset)")"
-                let message = PushMessage(
-                    content: content, data: data, id: id,
-                    time: ParseDate(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)).iso)
+                let message = PushMessage(content: content, data: data, id: id, time: ParseDate.now.iso)
                 let part = Part(
                     message: message, locale: variant.locale, end: end, expires: expires,
                     firstTried: max(PushVerdicts.maxRefusals / (counts[variant.locale] ?? 1), 1))

@@ -39,7 +39,7 @@ final class RangeWorker: Sendable {
         on range: PushRange, _ store: ObjectStore, reportChange: @escaping @Sendable () async -> Void,
         reportWaiting: @escaping @Sendable (_ isWaiting: Bool) -> Void
     ) async -> Bool {
-        let isTrial = PushContent(body: range.body, expiry: nil).isTrial
+        let isTrial = PushContent(body: range.body).isTrial
         let tally = RangeTally(range.devices, cleansTokens: settings.cleansTokens, isTrial: isTrial)
         let settle = { @Sendable (progress: PushProgress) in
             await self.settle(range, progress, tally, store, reportChange)

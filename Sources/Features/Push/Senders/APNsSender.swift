@@ -3,13 +3,8 @@ import NIOCore
 import NIOHPACK
 import NIOSSL
 import Outgoing
+import ParseModel
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Sends through Apple's push service with one key or certificate.
 package final class APNsSender: PushSender {
@@ -29,7 +24,7 @@ package final class APNsSender: PushSender {
     /// - Throws: `ConfigurationError` for invalid keys, or `NIOSSLError` for invalid certificates.
     package init(
         _ settings: ApplePush, _ option: String, in folder: String,
-        now: @escaping @Sendable () -> Double = { Date.now.timeIntervalSince1970 },
+        now: @escaping @Sendable () -> Double = { Double(ParseDate.now.milliseconds) / 1000 },
         report: @escaping @Sendable (String) -> Void
     ) throws {
         self.now = now
