@@ -1,7 +1,7 @@
 import Encoding
 
 /// The parameters of a page, in the order in which they appear in URLs.
-public struct PageParameters: Sendable, Equatable {
+public struct PageParameters: Sendable {
     /// The parameters, with parse-server's names.
     public enum Key: String, Sendable, CaseIterable {
         case token, username, appId, appName, publicServerUrl, error, locale
@@ -42,9 +42,5 @@ public struct PageParameters: Sendable, Equatable {
         String(
             String.UnicodeScalarView(
                 value.unicodeScalars.filter { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) }))
-    }
-
-    public static func == (left: PageParameters, right: PageParameters) -> Bool {
-        left.all.elementsEqual(right.all) { $0.key == $1.key && ByteEquality.areSame($0.value, $1.value) }
     }
 }
