@@ -71,15 +71,6 @@ public enum PageAddress {
 
     /// Form-encodes all bytes except letters, digits and `*-._`. A space becomes a plus.
     private static func encode(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: " "): bytes.append(UInt8(ascii: "+"))
-            case UInt8(ascii: "!"), UInt8(ascii: "~"), UInt8(ascii: "'"), UInt8(ascii: "("), UInt8(ascii: ")"):
-                bytes.append(contentsOf: [UInt8(ascii: "%")] + Array(String(byte, radix: 16, uppercase: true).utf8))
-            default: PercentEncoding.encode(byte, keepingSlashes: false) { bytes.append($0) }
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        PercentEncoding.encode(text, keepingOnly: "*-._ ").replacing(" ", with: "+")
     }
 }

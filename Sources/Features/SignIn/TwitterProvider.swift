@@ -78,13 +78,8 @@ package struct TwitterProvider: AuthProvider {
             + parameters.sorted { $0.0 < $1.0 }.map { "\($0.0)=\"\(encoded($0.1))\"" }.joined(separator: ", ")
     }
 
-    /// Percent-encodes a text as in RFC 3986 (RFC 5849, section 3.6), which also encodes characters that JavaScript
-    /// doesn't.
+    /// Percent-encodes all bytes except the unreserved characters of RFC 3986 (RFC 5849, section 3.6).
     private static func encoded(_ text: String) -> String {
-        var encoded = PercentEncoding.encode(text)
-        for (character, code) in [("!", "%21"), ("*", "%2A"), ("'", "%27"), ("(", "%28"), (")", "%29")] {
-            encoded = encoded.replacing(character, with: code)
-        }
-        return encoded
+        PercentEncoding.encode(text, keepingOnly: "-._~")
     }
 }
