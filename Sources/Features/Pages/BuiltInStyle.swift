@@ -1,7 +1,5 @@
 /// The style sheet of the built-in pages. A file `style.css` in the folder of `pagesPath` replaces it.
 enum BuiltInStyle {
-    static let file = "style.css"
-
     static let css = """
         :root {
           color-scheme: light dark;

@@ -24,7 +24,7 @@ public struct PageSite: Sendable {
     /// Origins that may frame the pages: the deployment's own page, or none.
     private let frameAncestors: String
 
-    public static let styleFile = BuiltInStyle.file
+    public static let styleFile = "style.css"
 
     /// Reads all files and templates.
     ///
@@ -34,7 +34,7 @@ public struct PageSite: Sendable {
         options = configuration.pages
         frameAncestors = configuration.customPages.parseFrameURL.flatMap(PageAddress.source) ?? "'none'"
         folder = "\(configuration.linkURL ?? "")/\(options.pagesEndpoint)"
-        self.styleAddress = styleAddress ?? "\(folder)/\(BuiltInStyle.file)"
+        self.styleAddress = styleAddress ?? "\(folder)/\(Self.styleFile)"
         appURL = "\(folder)/\(PercentEncoding.encode(configuration.appId))"
         var files: PageFiles?
         if let path = options.pagesPath { files = try PageFiles(folder: path) }
@@ -119,7 +119,7 @@ public struct PageSite: Sendable {
     /// Returns a file of the deployment's folder or the built-in style sheet, with its type, or nil if it's missing.
     public func asset(_ path: String) -> (bytes: [UInt8], type: String)? {
         if let content = files?.content(path) { return (content, PageFiles.type(path)) }
-        return path.utf8.elementsEqual(BuiltInStyle.file.utf8)
+        return path.utf8.elementsEqual(Self.styleFile.utf8)
             ? (Array(BuiltInStyle.css.utf8), PageFiles.type(path)) : nil
     }
 
@@ -196,7 +196,7 @@ indirect enum PageText: Sendable {
         switch self {
         case .template(let template): template.render(values)
         case .list(let list): list.map { $0.render(values) }
-        case .object(let members): Self.members(members, values)
+        case .object(let members): Dictionary(members.map { ($0.0, $0.1.render(values)) }) { $1 }
         case .constant(let value): value
         }
     }
@@ -204,12 +204,6 @@ indirect enum PageText: Sendable {
     /// The texts of an object by name, or an empty list for other kinds of text.
     var members: [(String, PageText)] {
         if case .object(let members) = self { members } else { [] }
-    }
-
-    private static func members(_ members: [(String, PageText)], _ values: [String: any Sendable]) -> [String:
-        any Sendable]
-    {
-        Dictionary(members.map { ($0.0, $0.1.render(values)) }) { $1 }
     }
 }
 
