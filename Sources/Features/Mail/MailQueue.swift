@@ -173,7 +173,8 @@ public final class MailQueue: Mailer {
     private func deliver(_ mail: QueuedMail, _ store: ObjectStore) async {
         let outcome: Result<Void, any Error>
         do {
-            outcome = .success(try await send(mail))
+            _ = try await transport.send(try writer.message(mail.content))
+            outcome = .success(())
         } catch {
             outcome = .failure(error)
         }
@@ -215,9 +216,5 @@ public final class MailQueue: Mailer {
                 "mail not sent, will retry",
                 metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
         }
-    }
-
-    private func send(_ mail: QueuedMail) async throws {
-        _ = try await transport.send(try writer.message(mail.content))
     }
 }
