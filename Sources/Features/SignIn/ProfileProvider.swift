@@ -125,15 +125,14 @@ struct ProfileProvider: AuthProvider {
             fields.append(("redirect_uri", uri))
         }
         if let verifier = ProviderOptions.text(data["code_verifier"]) { fields.append(("code_verifier", verifier)) }
-        let isJSON = codes.form == .json
         let body =
-            isJSON
+            codes.isJSON
             ? JSONValue.object(JSONObject(uniqueKeysWithValues: fields.map { ($0.0, .string($0.1)) })).text
             : fields.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
         let call = HTTPCall(
             "POST", codes.url,
             headers: [
-                ("Content-Type", isJSON ? "application/json" : "application/x-www-form-urlencoded"),
+                ("Content-Type", codes.isJSON ? "application/json" : "application/x-www-form-urlencoded"),
                 ("Accept", "application/json"),
             ], body: Array(body.utf8))
         let reply: HTTPReply
@@ -157,9 +156,9 @@ struct ProfileProvider: AuthProvider {
 struct ProfileService: Sendable {
     /// The settings for exchanging a code for a token.
     struct Codes: Sendable {
-        enum Form: Sendable { case json, form }
         var url: String
-        var form = Form.form
+        /// Whether the request is sent as JSON instead of a form.
+        var isJSON = false
         /// Whether the request includes `grant_type`.
         var hasGrantType = true
     }
@@ -195,7 +194,7 @@ struct ProfileService: Sendable {
     static let all: [Name: ProfileService] = [
         "github": ProfileService(
             title: "GitHub", oldTitle: "Github", failures: .detailed,
-            codes: Codes(url: "https://github.com/login/oauth/access_token", form: .json, hasGrantType: false),
+            codes: Codes(url: "https://github.com/login/oauth/access_token", isJSON: true, hasGrantType: false),
             profile: bearer("https://api.github.com/user", [("User-Agent", "parse-server")], scheme: "bearer")),
         "linkedin": ProfileService(
             title: "LinkedIn", oldTitle: "Linkedin",

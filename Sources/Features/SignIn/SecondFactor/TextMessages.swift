@@ -79,9 +79,7 @@ struct TextMessages {
         guard sent.countOneMore(Name("user \(userId ?? "")"), limit: limit) else {
             throw SecondFactor.refused("Too many messages were sent. Please try again later.")
         }
-        var generator = SystemRandomNumberGenerator()
-        let token = String(
-            (0..<options.digits).map { _ in Character(String(Int.random(in: 0...9, using: &generator))) })
+        let token = (0..<options.digits).map { _ in "\(Int.random(in: 0...9))" }.joined()
         try await sender.send(token, to: mobile, with: caller)
         let end = ParseDate(milliseconds: now.milliseconds + Int64(options.messageValidity) * 1000)
         return ["token": .string(options.secrets.digest(token)), "expiry": end.json]
