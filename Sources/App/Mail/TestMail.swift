@@ -8,7 +8,7 @@ package enum TestMail {
     /// Sends the mail.
     ///
     /// - Returns: A success message with the mail server's response.
-    /// - Throws: `ConfigurationError` without an `emailAdapter`, `MailTrial.Refused` if no mail server accepts the
+    /// - Throws: `ConfigurationError` without an `emailAdapter`, `CloudMail.Refused` if no mail server accepts the
     ///   mail, or an error if the trusted certificates can't be read.
     package static func send(to address: String, _ deployment: Deployment) async throws -> String {
         let configuration = deployment.configuration

@@ -26,7 +26,7 @@ public struct CloudMail: Sendable {
 
     /// The error for a mail that was not sent or not confirmed.
     public struct Refused: Error, CustomStringConvertible {
-        /// The message for cloud code.
+        /// The message for cloud code or, for a test mail, the operator.
         public let description: String
     }
 

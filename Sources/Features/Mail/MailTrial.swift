@@ -18,7 +18,7 @@ public struct MailTrial: Sendable {
     /// Sends a test mail.
     ///
     /// - Returns: The response of the mail server.
-    /// - Throws: `Refused` if no server accepted the mail.
+    /// - Throws: ``CloudMail/Refused`` if no server accepted the mail.
     public func send(to address: String) async throws -> String {
         let message = MailMessage(
             sender: delivery.sender, replyTo: delivery.replyTo, recipients: [address],
@@ -26,17 +26,11 @@ public struct MailTrial: Sendable {
             text: "This is a test. If you can read it, \(appName) can send mail.\n",
             values: ["appName": .string(appName), "email": .string(address)])
         do {
-            return try await transport.send(message).answer
+            return try await transport.send(message)
         } catch let failure as MailFailure {
-            throw Refused(
+            throw CloudMail.Refused(
                 description: "the mail was not accepted: \(failure.reason)"
                     + (failure.answer.isEmpty ? "" : ". The server replied: \(failure.answer)"))
         }
-    }
-
-    /// The error for a mail that was not accepted.
-    public struct Refused: Error, CustomStringConvertible {
-        /// The message for the operator.
-        public var description: String
     }
 }

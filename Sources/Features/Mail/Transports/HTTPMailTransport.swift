@@ -34,16 +34,16 @@ struct HTTPMailTransport: MailTransport {
     }
 
     /// Sends one request per recipient, because the body template has room for only one.
-    func send(_ message: MailMessage) async throws -> MailReceipt {
+    func send(_ message: MailMessage) async throws -> String {
         for recipient in message.recipients.dropLast() { _ = try await send(message, to: recipient) }
-        guard let last = message.recipients.last else { throw MailFailure.addressIsNone }
+        guard let last = message.recipients.last else { throw MailFailure.badAddress }
         return try await send(message, to: last)
     }
 
-    private func send(_ message: MailMessage, to recipient: String) async throws -> MailReceipt {
+    private func send(_ message: MailMessage, to recipient: String) async throws -> String {
         var message = message
         message.recipients = [recipient]
-        guard let values = HTTPMailBody.values(of: message) else { throw MailFailure.addressIsNone }
+        guard let values = HTTPMailBody.values(of: message) else { throw MailFailure.badAddress }
         var headers = service.headers
         if !headers.contains(where: { $0.name.lowercased() == "content-type" }) {
             headers.append(("Content-Type", "application/json"))
@@ -173,10 +173,10 @@ struct MailgunTransport: MailTransport {
     let account: Configuration.Mailgun
     let caller: HTTPCaller
 
-    func send(_ message: MailMessage) async throws -> MailReceipt {
-        guard let sender = MailAddress(message.sender) else { throw MailFailure.addressIsNone }
+    func send(_ message: MailMessage) async throws -> String {
+        guard let sender = MailAddress(message.sender) else { throw MailFailure.badAddress }
         let recipients = message.recipients.compactMap { MailAddress($0) }
-        guard !recipients.isEmpty, recipients.count == message.recipients.count else { throw MailFailure.addressIsNone }
+        guard !recipients.isEmpty, recipients.count == message.recipients.count else { throw MailFailure.badAddress }
         var fields = [
             ("from", sender.text), ("to", recipients.map(\.address).joined(separator: ",")),
             ("subject", message.subject), ("text", message.text),
@@ -199,10 +199,10 @@ struct SESTransport: MailTransport {
     let account: Configuration.SES
     let caller: HTTPCaller
 
-    func send(_ message: MailMessage) async throws -> MailReceipt {
+    func send(_ message: MailMessage) async throws -> String {
         guard let sender = MailAddress(message.sender),
             let bytes = MIMEMessage.bytes(message, date: Date(), id: Identifiers.hexadecimal(32))
-        else { throw MailFailure.addressIsNone }
+        else { throw MailFailure.badAddress }
         let recipients = message.recipients.compactMap { MailAddress($0)?.address }
         let body: JSONValue = [
             "FromEmailAddress": .string(sender.address),

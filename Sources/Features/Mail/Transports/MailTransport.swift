@@ -6,14 +6,9 @@ import ServerConfiguration
 protocol MailTransport: Sendable {
     /// Sends a mail.
     ///
+    /// - Returns: The text of the server's response, for test mails. It may quote the mail.
     /// - Throws: `MailFailure`, or `CancellationError` if the task is cancelled before the mail may have been accepted.
-    func send(_ message: MailMessage) async throws -> MailReceipt
-}
-
-/// The response of a server that accepted a mail.
-struct MailReceipt: Sendable {
-    /// The text of the response, for test mails. It may quote the mail.
-    var answer: String
+    func send(_ message: MailMessage) async throws -> String
 }
 
 /// The error for a mail that was not sent or not confirmed.
@@ -29,7 +24,7 @@ package struct MailFailure: Error, CustomStringConvertible {
 
     package var description: String { reason }
 
-    static let addressIsNone = MailFailure(
+    static let badAddress = MailFailure(
         reason: "invalid sender or recipient address", isFinal: true)
 }
 
@@ -71,7 +66,7 @@ enum MailRequest {
     static let timeLimit = Duration.seconds(25)
 
     /// Sends a request and determines from the response whether the mail was accepted.
-    static func send(_ call: HTTPCall, by caller: HTTPCaller) async throws -> MailReceipt {
+    static func send(_ call: HTTPCall, by caller: HTTPCaller) async throws -> String {
         let reply: HTTPReply
         do {
             reply = try await caller.send(call, timeLimit: timeLimit)
@@ -87,19 +82,19 @@ enum MailRequest {
                 reason: "the service responded with \(reply.status)", isFinal: [413, 422].contains(reply.status),
                 answer: answer)
         }
-        return MailReceipt(answer: answer)
+        return answer
     }
 }
 
 /// Prints mails to the terminal if no mail server is configured.
 struct TerminalTransport: MailTransport {
-    func send(_ message: MailMessage) async throws -> MailReceipt {
+    func send(_ message: MailMessage) async throws -> String {
         do {
             try OpenFile.standardOutput.write(Self.terminalText(message).utf8)
         } catch {
             throw MailFailure(reason: "the mail can't be shown on the terminal", isFinal: false)
         }
-        return MailReceipt(answer: "printed")
+        return "printed"
     }
 
     /// Returns a mail as text without control characters, which could manipulate the terminal.

@@ -55,11 +55,11 @@ struct SMTPTransport: MailTransport {
         }
     }
 
-    func send(_ message: MailMessage) async throws -> MailReceipt {
+    func send(_ message: MailMessage) async throws -> String {
         let recipients = message.recipients.compactMap { MailAddress($0)?.address }
         guard let sender = MailAddress(message.sender), recipients.count == message.recipients.count,
             let bytes = MIMEMessage.bytes(message, date: Date(), id: Identifiers.hexadecimal(32))
-        else { throw MailFailure.addressIsNone }
+        else { throw MailFailure.badAddress }
         let credentials = try await credentials()
         let exchange = Exchange()
         let outcome = try await withTaskCancellationHandler {
@@ -69,7 +69,7 @@ struct SMTPTransport: MailTransport {
         } onCancel: {
             exchange.isGivenUp.store(true, ordering: .relaxed)
         }
-        guard outcome.code != CURLE_OK else { return MailReceipt(answer: outcome.answer) }
+        guard outcome.code != CURLE_OK else { return outcome.answer }
         guard outcome.code != CURLE_ABORTED_BY_CALLBACK else { throw CancellationError() }
         if outcome.code == CURLE_LOGIN_DENIED, let credentials, case .refreshed(_, let tokens) = login {
             await tokens.forget(credentials.secret)
