@@ -89,12 +89,9 @@ private struct HealthCalls: ConsoleCalls {
     func examine() async throws -> Reply {
         try await checkNoMembers()
         let item = item("doctor", "Checking the database.")
-        let reply = begin(item, done: "The database was checked.") { [interface] in
+        return try await begin(item, done: "The database was checked.", busy: Self.busy) { [interface] in
             try await interface.examine()
-        } ended: { _ in
         }
-        guard let reply else { throw HTTPError(status: 409, message: Self.busy) }
-        return reply
     }
 
     /// Starts a task that fixes one finding and checks the database again.

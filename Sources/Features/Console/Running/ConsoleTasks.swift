@@ -135,40 +135,29 @@ extension ConsoleCalls {
     /// Starts a task that continues after the response.
     ///
     /// - Parameters:
+    ///   - entry: The audit entry, completed when the task ends, or nil for a task that changes nothing.
     ///   - done: The message when the work has succeeded.
+    ///   - busy: The error message if such a task or too many others are already running.
     ///   - work: Returns the result of the task.
-    ///   - ended: Receives the final HTTP status. The page sees the end only afterwards, when the audit entry is
-    ///     complete.
-    /// - Returns: The response, or nil if such a task or too many others are already running.
     func begin(
-        _ item: ConsoleTasks.Item, done: String, _ work: @Sendable @escaping () async throws -> JSONValue,
-        ended: @Sendable @escaping (_ status: Int) async -> Void
-    ) -> Reply? {
-        let (dispatcher, request) = (interface.dispatcher, visit.request.id)
+        _ item: ConsoleTasks.Item, _ entry: AuditEntry? = nil, done: String, busy: String,
+        _ work: @Sendable @escaping () async throws -> JSONValue
+    ) async throws -> Reply {
+        let (dispatcher, request, rows) = (interface.dispatcher, visit.request.id, interface.backend.store.audit)
+        let row: Int? = if let entry { try await rows.begin(entry) } else { nil }
+        let complete = { @Sendable (status: Int) in
+            if let row { await rows.complete(row, status: status, ids: nil, after: nil) }
+        }
         let isBegun = interface.tasks.begin(item, work) { error in
             let reply = error.map { dispatcher.reply(to: $0, request) }
-            await Task { await ended(reply?.status ?? 200) }.value
+            // The page sees the end only afterwards. Not cancelled if the task was stopped.
+            await Task { await complete(reply?.status ?? 200) }.value
             guard let reply else { return done }
             guard case .json(let bytes) = reply.body, let value = try? JSONValue(parsing: bytes) else { return "" }
             return value["error"]?.stringValue ?? ""
         }
-        return isBegun ? .object(interface.tasks.item(item.id)?.json.objectValue ?? [:], status: 202) : nil
-    }
-
-    /// Starts a task with an audit entry that is completed at its end.
-    ///
-    /// - Parameter busy: The error message if such a task or too many others are already running.
-    func begin(
-        _ item: ConsoleTasks.Item, _ entry: AuditEntry, done: String, busy: String,
-        _ work: @Sendable @escaping () async throws -> JSONValue
-    ) async throws -> Reply {
-        let rows = interface.backend.store.audit
-        let row = try await rows.begin(entry)
-        let reply = begin(item, done: done, work) { status in
-            await rows.complete(row, status: status, ids: nil, after: nil)
-        }
-        if let reply { return reply }
-        await rows.complete(row, status: 409, ids: nil, after: nil)
+        if isBegun { return .object(interface.tasks.item(item.id)?.json.objectValue ?? [:], status: 202) }
+        await complete(409)
         throw HTTPError(status: 409, message: busy)
     }
 }
