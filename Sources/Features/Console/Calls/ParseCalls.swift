@@ -77,7 +77,10 @@ struct ParseCalls {
     {
         let calls = try interface.dispatcher.calls(of: envelope)
         for call in calls {
-            try check(call)
+            let judged = ConsoleGate.Call(
+                path: RouteTable.canonical(call.path), method: call.method.rawValue, onlyReads: call.onlyReads,
+                parameters: call.parameters, fields: Array(call.body.keys))
+            try interface.check(judged, for: role)
         }
         try await askForConfirmation(calls)
         guard calls.allSatisfy(\.onlyReads) else {
@@ -129,14 +132,5 @@ struct ParseCalls {
     private static func mayReadMuch(_ envelope: Envelope) -> Bool {
         if ["aggregate", "batch"].contains(RouteTable.canonical(envelope.path).first) { return true }
         return ClassPath.target(of: envelope.path).map { $0.objectId == nil } ?? false
-    }
-
-    private func check(_ call: Envelope) throws {
-        let judged = ConsoleGate.Call(
-            path: RouteTable.canonical(call.path), method: call.method.rawValue,
-            onlyReads: call.onlyReads, parameters: call.parameters, fields: Array(call.body.keys))
-        if let refusal = ConsoleGate.refusal(of: judged, for: role, schema: { interface.backend.catalog.schema($0) }) {
-            throw HTTPError(status: 403, message: refusal)
-        }
     }
 }

@@ -93,10 +93,8 @@ private struct ExportCalls: ConsoleCalls {
 extension ConsoleInterface {
     /// Rejects an export of data that the role may not query.
     fileprivate func check(_ wish: ExportWish, _ role: ConsoleRole) throws(HTTPError) {
-        let call = ConsoleGate.Call(
-            path: ["classes", wish.className], method: "GET", onlyReads: true, parameters: wish.find)
-        let refusal = ConsoleGate.refusal(of: call, for: role) { backend.catalog.schema($0) }
-        if let refusal { throw HTTPError(status: 403, message: refusal) }
+        let path = ["classes", wish.className]
+        try check(ConsoleGate.Call(path: path, method: "GET", onlyReads: true, parameters: wish.find), for: role)
     }
 
     /// Responds to a download URL with the exported file.

@@ -35,11 +35,8 @@ private struct ImportCalls: ConsoleCalls {
         }
         let backend = interface.backend
         func judge(_ fields: [Name]) throws {
-            let call = ConsoleGate.Call(
-                path: ["classes", className], method: "POST", onlyReads: false, fields: fields)
-            if let refusal = ConsoleGate.refusal(of: call, for: role, schema: { backend.catalog.schema($0) }) {
-                throw HTTPError(status: 403, message: refusal)
-            }
+            let path = ["classes", className]
+            try interface.check(.init(path: path, method: "POST", onlyReads: false, fields: fields), for: role)
         }
         try judge([])
         let isDryRun = body["dryRun"] == true

@@ -125,10 +125,7 @@ private struct RowCalls: ConsoleCalls {
             throw HTTPError(status: 400, message: "without must be a list of fields.")
         }
         let entry = try await backend.trash.entry(arguments[0])
-        let write = ConsoleGate.Call(path: ["classes", entry.className], method: "POST", onlyReads: false)
-        if let refusal = ConsoleGate.refusal(of: write, for: role, schema: { backend.catalog.schema($0) }) {
-            throw HTTPError(status: 403, message: refusal)
-        }
+        try interface.check(.init(path: ["classes", entry.className], method: "POST", onlyReads: false), for: role)
         return try await call.audited("trash/\(entry.id)/restore", className: entry.className, ids: [entry.objectId]) {
             do {
                 let (object, dropped) = try await backend.trash.restore(entry.id, without: Set(without), context)
