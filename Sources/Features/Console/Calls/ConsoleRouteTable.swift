@@ -77,16 +77,12 @@ struct ConsoleCall {
     let arguments: [String]
 
     /// The query parameters. Each value is parsed as JSON if possible, otherwise it is a string.
-    var query: JSONObject {
-        visit.request.target.split(separator: "?", maxSplits: 1).dropFirst().first.map { FormEncoding.values($0) }
-            ?? [:]
-    }
+    var query: JSONObject { FormEncoding.values(queryText) }
 
     /// The query parameters as strings.
-    var texts: JSONObject {
-        visit.request.target.split(separator: "?", maxSplits: 1).dropFirst().first
-            .map { FormEncoding.strings($0) } ?? [:]
-    }
+    var texts: JSONObject { FormEncoding.strings(queryText) }
+
+    private var queryText: Substring { visit.request.target.drop { $0 != "?" }.dropFirst() }
 
     /// Reads the JSON body.
     ///

@@ -152,11 +152,7 @@ private struct LogFilter: Sendable {
         var entries: [JSONValue] = []
         var dropped = 0
         var next: Int
-        private var bytes = 0
-
-        init(entries: [JSONValue] = [], dropped: Int = 0, next: Int) {
-            (self.entries, self.dropped, self.next) = (entries, dropped, next)
-        }
+        fileprivate var bytes = 0
 
         /// Appends a line. Returns false if the response is full.
         mutating func append(_ fields: JSONObject, _ number: Int, of process: String) -> Bool {

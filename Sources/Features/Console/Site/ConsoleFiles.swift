@@ -96,11 +96,7 @@ package struct ConsoleFiles: Sendable {
     /// The HTML page that loads all other files.
     package var index: String {
         let bytes = folder.map { Self.read("\($0)/index.html") ?? [] } ?? Self.file("index.html")?.bytes ?? []
-        return Self.shell(bytes, address)
-    }
-
-    private static func shell(_ bytes: [UInt8], _ address: String) -> String {
-        String(decoding: bytes, as: UTF8.self).replacing("{{assets}}", with: address)
+        return String(decoding: bytes, as: UTF8.self).replacing("{{assets}}", with: address)
     }
 
     /// Returns a response with a file, or nil if the file doesn't exist.

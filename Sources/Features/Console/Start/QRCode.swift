@@ -26,7 +26,11 @@ package struct QRCode {
         isReserved = modules
         drawPatterns()
         draw(Self.interleaved(Self.data(bytes, fitting), fitting))
-        let candidates = (0..<8).map { masked($0) }
+        let candidates = (0..<8).map { mask in
+            var code = self
+            code.apply(mask)
+            return code
+        }
         modules = candidates.min { $0.penalty < $1.penalty }?.modules ?? modules
     }
 
@@ -183,12 +187,6 @@ package struct QRCode {
             }
             right -= 2
         }
-    }
-
-    private func masked(_ mask: Int) -> QRCode {
-        var code = self
-        code.apply(mask)
-        return code
     }
 
     private mutating func apply(_ mask: Int) {
