@@ -267,12 +267,6 @@ struct ConsoleInterface: Sendable {
         }
     }
 
-    /// Rejects a call that the role may not make, with 403.
-    func check(_ call: ConsoleGate.Call, for role: ConsoleRole) throws(HTTPError) {
-        let refusal = ConsoleGate.refusal(of: call, for: role) { backend.catalog.schema($0) }
-        if let refusal { throw HTTPError(status: 403, message: refusal) }
-    }
-
     func entry(_ visit: ConsoleVisit, _ session: StoredOperatorSession, _ path: String) -> AuditEntry {
         audit.entry(
             session, address: visit.address, requestId: "\(visit.request.id)", method: visit.request.method, path: path)

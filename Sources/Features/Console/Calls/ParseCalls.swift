@@ -134,3 +134,11 @@ struct ParseCalls {
         return ClassPath.target(of: envelope.path).map { $0.objectId == nil } ?? false
     }
 }
+
+extension ConsoleInterface {
+    /// Rejects a call that the role may not make, with 403.
+    func check(_ call: ConsoleGate.Call, for role: ConsoleRole) throws(HTTPError) {
+        let refusal = ConsoleGate.refusal(of: call, for: role) { backend.catalog.schema($0) }
+        if let refusal { throw HTTPError(status: 403, message: refusal) }
+    }
+}
