@@ -1,3 +1,4 @@
+import Encoding
 import NIOSSL
 import Synchronization
 

@@ -90,14 +90,7 @@ package enum MIMEMessage {
     /// Returns a date in the format `Mon, 23 Nov 2026 20:15:04 +0000`.
     static func date(_ date: Date) -> String {
         let seconds = Int(date.timeIntervalSince1970.rounded(.down))
-        let days = seconds >= 0 ? seconds / 86_400 : (seconds - 86_399) / 86_400
-        let time = seconds - days * 86_400
-        let day = CivilDate(daysSince1970: days)
-        let weekday = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"][((days % 7) + 7) % 7]
-        let month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][day.month - 1]
-        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
-        return "\(weekday), \(two(day.day)) \(month) \(day.year) "
-            + "\(two(time / 3600)):\(two(time / 60 % 60)):\(two(time % 60)) +0000"
+        return HTTPDate.string(seconds: seconds).replacing("GMT", with: "+0000")
     }
 }
 

@@ -1,4 +1,3 @@
-import Encoding
 import Synchronization
 
 #if canImport(Darwin)
