@@ -1,4 +1,4 @@
-// Resolves stand-ins for imports in Node versions whose hooks run in a separate thread.
+// Resolves stand-ins for imports. Some Node versions run these hooks in a separate thread.
 
 import { address } from './standIns.mjs';
 

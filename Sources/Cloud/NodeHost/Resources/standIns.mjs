@@ -2,6 +2,7 @@
 
 import https from 'node:https';
 import Module from 'node:module';
+import { resolve } from './importHooks.mjs';
 import { AuthAdapter, ParseDashboard, ParseServer, adapterOf } from './parseServer.mjs';
 
 // Packages for which Roost has built-in adapters, so that only their options matter.
@@ -66,12 +67,7 @@ export function installStandIns() {
   replaceLoad(standIn);
   globalThis[Symbol.for('roost.standIn')] = standIn;
   if (Module.registerHooks !== undefined) {
-    Module.registerHooks({
-      resolve(name, context, next) {
-        const url = address(name);
-        return url === undefined ? next(name, context) : { url, shortCircuit: true };
-      },
-    });
+    Module.registerHooks({ resolve });
   } else if (Module.register !== undefined) {
     Module.register(new URL('./importHooks.mjs', import.meta.url));
   }
