@@ -20,12 +20,9 @@ public struct FilterParser: Sendable {
     }
 
     /// Keys beginning with `_` that queries may use if ``isMaster`` is set.
-    static let masterKeys: Set<Name> = [
-        "_rperm", "_wperm", "_hashed_password", "_password_history", "_email_verify_token", "_perishable_token",
-        "_email_verify_token_expires_at",
-        "_perishable_token_expires_at", "_failed_login_count", "_account_lockout_expires_at", "_password_changed_at",
-        "_created_at", "_updated_at", "_id",
-    ]
+    static let masterKeys = Set(SystemClass.internalUserFields.keys).union([
+        "_rperm", "_wperm", "_created_at", "_updated_at", "_id",
+    ])
     /// The maximum nesting of groups, and of subqueries, which protects the recursive parser. No query needs more.
     static let hardDepth = 100
 

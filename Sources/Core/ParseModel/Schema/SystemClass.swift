@@ -16,10 +16,7 @@ public enum SystemClass {
     ]
 
     /// Classes that require the master key.
-    public static let masterOnlyNames: Set<Name> = [
-        "_JobStatus", "_PushStatus", "_Hooks", "_GlobalConfig", "_GraphQLConfig", "_JobSchedule", "_Audience",
-        "_Idempotency",
-    ]
+    public static let masterOnlyNames = Set(volatileNames)
 
     /// The default fields of every class.
     public static let commonFields: OrderedDictionary<Name, Field> = [
