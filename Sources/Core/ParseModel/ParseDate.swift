@@ -108,8 +108,6 @@ public struct ParseDate: Hashable, Sendable, Comparable {
         let bytes: [UInt8]
         var position = 0
 
-        init(bytes: [UInt8]) { self.bytes = bytes }
-
         var atEnd: Bool { position == bytes.count }
 
         mutating func skip(_ character: Unicode.Scalar) -> Bool {
@@ -140,15 +138,11 @@ public struct ParseDate: Hashable, Sendable, Comparable {
         }
 
         mutating func fraction() -> Int? {
-            guard var value = digit() else { return nil }
-            var count = 1
+            guard let first = digit() else { return nil }
+            var (value, unit) = (first * 100, 10)
             while let next = digit() {
-                if count < 3 { value = value * 10 + next }
-                count += 1
-            }
-            while count < 3 {
-                value *= 10
-                count += 1
+                value += next * unit
+                unit /= 10
             }
             return value
         }
