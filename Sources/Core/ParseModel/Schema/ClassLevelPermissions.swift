@@ -80,12 +80,10 @@ public struct ClassLevelPermissions: Sendable, Hashable {
 
     /// Returns the pointer fields whose users may perform an operation on the objects that refer to them.
     public func userFields(for operation: ClassOperation) -> [Name] {
-        let legacy: [Name] =
-            switch operation {
-            case .get, .find, .count: readUserFields
-            case .update, .delete, .addField: writeUserFields
-            case .create: []
-            }
-        return operation == .create ? [] : self[operation].pointerFields + legacy
+        switch operation {
+        case .get, .find, .count: self[operation].pointerFields + readUserFields
+        case .update, .delete, .addField: self[operation].pointerFields + writeUserFields
+        case .create: []
+        }
     }
 }

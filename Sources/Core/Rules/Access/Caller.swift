@@ -152,7 +152,3 @@ public protocol RequestFacts: AnyObject, Sendable {
     /// The span of the request, or nil if it isn't recorded.
     var span: RequestSpan? { get }
 }
-
-extension RequestFacts {
-    public var span: RequestSpan? { nil }
-}

@@ -84,8 +84,7 @@ extension SchemaRules {
         if let role = entity.dropping(prefix: "role:"), !role.isEmpty { return }
         let hasCharactersOfId =
             configuration.allowCustomObjectId || entity.utf8.allSatisfy { $0.isASCIIAlphanumeric }
-        let isId = !entity.isEmpty && hasCharactersOfId
-        guard isId, entity.dropping(prefix: "role:") == nil || configuration.allowCustomObjectId else {
+        guard !entity.isEmpty, hasCharactersOfId else {
             throw invalid("'\(entity)' is not a valid key for class level permissions")
         }
     }
