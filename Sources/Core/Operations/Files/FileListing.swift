@@ -61,9 +61,7 @@ extension Files {
             "name": .string(file.name), "size": .number(Double(file.size)),
             "modified": .string(ParseDate(milliseconds: milliseconds).iso), "url": .string(links.url(file.name)),
         ]
-        if let type = NameParts(file.name).fileExtension.flatMap(FileTypes.type) {
-            json["type"] = .string(type.essence)
-        }
+        if let type = FileTypes.type(ofFile: file.name) { json["type"] = .string(type.essence) }
         return json
     }
 

@@ -61,7 +61,7 @@ struct FileDownload {
     }
 
     private func contentType() async throws -> MediaType {
-        if let known = NameParts(name).fileExtension.flatMap(FileTypes.type) { return known }
+        if let known = FileTypes.type(ofFile: name) { return known }
         let details = if let known = file.details { known } else { try await storage.details(name: name) }
         return details.contentType.flatMap { MediaType($0) } ?? Self.unknownType
     }

@@ -25,8 +25,7 @@ package struct FileNaming {
         try Self.check(name: name)
         let given = try contentType.map(Self.mediaType)
         let type = given == Self.formType ? nil : given ?? Self.defaultType
-        let parts = NameParts(name)
-        let known = parts.fileExtension.flatMap(FileTypes.type)
+        let known = FileTypes.type(ofFile: name)
         if let allowedExtensions {
             let judged = Self.judgedExtensions(name: name, isKnown: known != nil, given: given)
             for fileExtension in judged {
@@ -36,7 +35,7 @@ package struct FileNaming {
                 }
             }
         }
-        if parts.fileExtension == nil, let type, let fileExtension = FileTypes.fileExtension(for: type) {
+        if !name.utf8.contains(UInt8(ascii: ".")), let type, let fileExtension = FileTypes.fileExtension(for: type) {
             self.name = name + "." + fileExtension
             typeToKeep = nil
         } else {
@@ -133,20 +132,5 @@ package struct FileNaming {
             guard let regex = try? Regex(pattern) else { return false }
             return fileExtension.firstMatch(of: regex) != nil
         }
-    }
-}
-
-package struct NameParts {
-    /// The part after the last dot, possibly empty, or nil if there is no dot except as the first character.
-    package let fileExtension: Substring?
-
-    /// Parses the last path component of a name.
-    package init(_ name: String) {
-        let last = Substring(name.utf8.split(separator: UInt8(ascii: "/")).last ?? Substring().utf8)
-        guard let dot = last.utf8.lastIndex(of: UInt8(ascii: ".")), dot != last.startIndex else {
-            fileExtension = nil
-            return
-        }
-        fileExtension = last[last.utf8.index(after: dot)...]
     }
 }

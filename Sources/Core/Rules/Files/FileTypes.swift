@@ -3,9 +3,9 @@ import JSON
 
 /// Maps file extensions to MIME types, and decides which types browsers may display.
 package enum FileTypes {
-    /// Returns the type of an extension, ignoring case, or nil if unknown.
-    package static func type(forExtension fileExtension: some StringProtocol) -> MediaType? {
-        byExtension[fileExtension.asciiLowercased]
+    /// Returns the type that a file name's extension implies, ignoring case, or nil if it is missing or unknown.
+    package static func type(ofFile name: String) -> MediaType? {
+        byExtension[FilePaths.fileExtension(of: name).asciiLowercased]
     }
 
     /// Returns the preferred extension of a type, or nil if unknown.

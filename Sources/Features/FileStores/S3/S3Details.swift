@@ -77,8 +77,7 @@ enum S3Details {
             // Another tool stored the object, or its details are all in separate fields. A known file extension
             // determines the type.
             details.contentType = answer.header("Content-Type").flatMap {
-                NameParts(name).fileExtension.flatMap { FileTypes.type(forExtension: $0) } != nil
-                    || $0 == "application/octet-stream" ? nil : $0
+                FileTypes.type(ofFile: name) != nil || $0 == "application/octet-stream" ? nil : $0
             }
         }
         if !tags.isEmpty { details.tags = tags }
@@ -97,9 +96,7 @@ enum S3Details {
     /// Returns the content type and disposition. Types that browsers can't show safely become downloads.
     private static func type(_ details: FileDetails, name: String) -> [(name: String, value: String)] {
         let last = name.split(separator: "/").last ?? ""
-        let type =
-            NameParts(String(last)).fileExtension.flatMap { FileTypes.type(forExtension: $0) }
-            ?? details.contentType.flatMap { MediaType($0) }
+        let type = FileTypes.type(ofFile: name) ?? details.contentType.flatMap { MediaType($0) }
         if let type, FileTypes.isShownInline(type) { return [("Content-Type", FileTypes.contentType(type.essence))] }
         return [
             ("Content-Type", "application/octet-stream"),

@@ -71,8 +71,7 @@ final class S3Links: Sendable {
     /// Returns the parameter that forces a download, or nil for types that browsers can show safely. Other programs may
     /// have stored any type.
     private static func asAttachment(_ name: String) -> String? {
-        let last = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { name[name.utf8.index(after: $0)...] } ?? name[...]
-        let type = NameParts(String(last)).fileExtension.flatMap { FileTypes.type(forExtension: $0) }
-        return type.map { FileTypes.isShownInline($0) } ?? false ? nil : "response-content-disposition=attachment"
+        FileTypes.type(ofFile: name).map { FileTypes.isShownInline($0) } ?? false
+            ? nil : "response-content-disposition=attachment"
     }
 }
