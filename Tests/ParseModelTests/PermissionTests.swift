@@ -27,13 +27,8 @@ struct PermissionTests {
 
     @Test("Rejects an ACL for an unsaved user with 123")
     func unresolved() {
-        do {
-            _ = try ACL(json: ["*unresolved": ["read": true]])
-            Issue.record("an unresolved user must be refused")
-        } catch {
-            #expect(error.code == 123)
-            #expect(error.message == "Invalid ACL.")
-        }
+        let error = #expect(throws: ParseError.self) { try ACL(json: ["*unresolved": ["read": true]]) }
+        #expect(error == ParseError(123, "Invalid ACL."))
     }
 
     @Test("A class without permissions allows every operation to everyone")

@@ -59,7 +59,8 @@ struct DifferentialTests {
             let filter = try FilterParser(isMaster: true, now: 0).parse(condition)
             let schema = ClassSchema(name: subject.name, fields: subject.fields)
             let matcher = try FilterMatcher(filter, schema: schema)
-            let expected = try subject.rows.filter { try matcher.matches($0.value) }.map(\.key)
+            var budget = MatchBudget(steps: .max)
+            let expected = try subject.rows.filter { try matcher.matches($0.value, &budget) }.map(\.key)
             var request = ObjectStore.FindRequest(className: subject.name)
             request.filter = filter
             request.keys = []

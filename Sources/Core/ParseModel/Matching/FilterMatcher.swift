@@ -6,12 +6,9 @@ import JSON
 /// value of another type never matches and isn't an error. Texts are compared by bytes, and patterns know only ASCII
 /// letters (`\w`, case), as in a database with the collation `C`, which Roost uses when it creates one.
 ///
-/// Create a matcher once per filter and use it for many objects. One match takes at most ``steps`` or the caller's
-/// budget, and patterns never backtrack.
+/// Create a matcher once per filter and use it for many objects. The caller's budget limits the work, and patterns never
+/// backtrack.
 public struct FilterMatcher: Sendable {
-    /// The maximum work of one match, in steps such as a visited value or one state of a pattern at one character.
-    public static let steps = 10_000_000
-
     private indirect enum Node: Sendable {
         case constant(Bool)
         case all([Node])
@@ -32,15 +29,7 @@ public struct FilterMatcher: Sendable {
         self.weight = weight.bytes
     }
 
-    /// Whether an object, in the format that clients receive, matches the filter.
-    ///
-    /// - Throws: ``FilterMatcherError/tooMuchWork``.
-    public func matches(_ object: JSONObject) throws(FilterMatcherError) -> Bool {
-        var budget = MatchBudget(steps: Self.steps)
-        return try matches(object, &budget)
-    }
-
-    /// Whether an object matches the filter, like ``matches(_:)``. Subtracts the work from a budget.
+    /// Whether an object, in the format that clients receive, matches the filter. Subtracts the work from a budget.
     ///
     /// - Throws: ``FilterMatcherError/tooMuchWork`` if the budget is exhausted.
     public func matches(_ object: JSONObject, _ budget: inout MatchBudget) throws(FilterMatcherError) -> Bool {
