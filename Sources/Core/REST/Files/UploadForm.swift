@@ -51,7 +51,7 @@ struct UploadForm {
     }
 
     private func base64(in body: JSONObject) throws -> [UInt8] {
-        guard let base64 = body["base64"], !base64.isFalsy else { return [] }
+        guard let base64 = body["base64"], base64.isTruthy else { return [] }
         guard case .string(let text) = base64 else { throw HTTPError.unauthorized }
         return Base64.decode(text.utf8)
     }

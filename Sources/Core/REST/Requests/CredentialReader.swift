@@ -61,12 +61,12 @@ struct CredentialReader: Sendable {
         credentials.javascriptKey = try Self.remove("_JavaScriptKey", from: &body)
         try Self.move("_ClientVersion", from: &body, to: &credentials.clientVersion)
         try Self.move("_InstallationId", from: &body, to: &credentials.installationID)
-        if let token = body["_SessionToken"], !token.isFalsy, token.stringValue == nil {
+        if let token = body["_SessionToken"], token.isTruthy, token.stringValue == nil {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
         }
         try Self.move("_SessionToken", from: &body, to: &credentials.sessionToken)
         try Self.move("_MasterKey", from: &body, to: &credentials.masterKey)
-        if let context = body.removeValue(forKey: "_context"), !context.isFalsy {
+        if let context = body.removeValue(forKey: "_context"), context.isTruthy {
             credentials.context = try Self.context(context)
         }
         return BodyFindings(contentType: try Self.remove("_ContentType", from: &body))
@@ -74,7 +74,7 @@ struct CredentialReader: Sendable {
 
     /// Removes a credential from a body and returns it. Ignores and keeps values that are falsy in JavaScript.
     private static func remove(_ key: String, from body: inout JSONObject) throws -> String? {
-        guard let value = body[key], !value.isFalsy else { return nil }
+        guard let value = body[key], value.isTruthy else { return nil }
         guard case .string(let text) = value else { throw HTTPError.unauthorized }
         body[key] = nil
         return text
@@ -120,18 +120,6 @@ struct CredentialReader: Sendable {
     }
 
     private static let javascriptKeyPrefix = "javascript-key="
-}
-
-extension JSONValue {
-    /// Whether the value is falsy in JavaScript.
-    var isFalsy: Bool {
-        switch self {
-        case .null, .bool(false): true
-        case .number(let number): number == 0 || number.isNaN
-        case .string(let text): text.isEmpty
-        default: false
-        }
-    }
 }
 
 /// The keys, tokens and ids that a request contains, not yet verified.

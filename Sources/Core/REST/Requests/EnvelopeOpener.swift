@@ -215,7 +215,7 @@ enum MethodOverride {
     ///
     /// Only a real `POST` can be overridden, and an empty `_method` is an ordinary key.
     static func apply(to name: String, body: inout JSONObject) -> String {
-        guard name == "POST", let value = body["_method"], !value.isFalsy else { return name }
+        guard name == "POST", let value = body["_method"], value.isTruthy else { return name }
         body["_method"] = nil
         guard case .string(let method) = value else { return "" }
         return method.asciiUppercased
