@@ -26,9 +26,9 @@ struct UploadForm {
             guard case .object(var body)? = try? JSONValue(parsing: bytes, maximumDepth: JSONBody.maximumDepth) else {
                 throw HTTPError.unauthorized
             }
-            let findings = try request.opener.complete(&credentials, from: &body)
+            let contentType = try request.opener.complete(&credentials, from: &body)
             let envelope = try request.envelope(.post, credentials)
-            let upload = fromJSON(name, body["fileData"]?.objectValue ?? [:], contentType: findings.contentType)
+            let upload = fromJSON(name, body["fileData"]?.objectValue ?? [:], contentType: contentType)
             return (envelope, try base64(in: body), upload)
         }
         return (envelope, .whole(content), upload)

@@ -10,11 +10,6 @@ struct CredentialReader: Sendable {
 
     private static let maximumContextDepth = 200
 
-    /// Request properties other than credentials that a body contains.
-    struct BodyFindings {
-        var contentType: String?
-    }
-
     /// Reads the credentials in the headers.
     ///
     /// - Throws: `ParseError` 107 if the context isn't a JSON object.
@@ -40,19 +35,19 @@ struct CredentialReader: Sendable {
     /// Completes the credentials from a JSON body if the headers don't name this application, and removes them from the
     /// body. If the headers name it, only removes a few reserved keys, which can't be fields of a class.
     ///
-    /// - Returns: Other request properties found in the body.
+    /// - Returns: The content type of an upload (`_ContentType`), or nil if the body contains none.
     /// - Throws: ``HTTPError/unauthorized`` if the body doesn't name the application either, the header's master key is
     ///   wrong or a credential isn't a string; `ParseError` 209 if the session token isn't a string, or 107 if the
     ///   context isn't a JSON object.
     @discardableResult
-    func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws -> BodyFindings {
+    func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws -> String? {
         let isNamed = keys.serves(credentials.applicationID)
-        if isNamed, body.isEmpty { return BodyFindings() }
+        if isNamed, body.isEmpty { return nil }
         body["_noBody"] = nil
         body["_RevocableSession"] = nil
         if isNamed {
             body["_ClientVersion"] = nil
-            return BodyFindings()
+            return nil
         }
         guard let applicationID = try Self.remove("_ApplicationId", from: &body), keys.serves(applicationID),
             credentials.masterKey.map({ ApplicationKeys.matches($0, keys.masterKey) }) ?? true
@@ -69,7 +64,7 @@ struct CredentialReader: Sendable {
         if let context = body.removeValue(forKey: "_context"), context.isTruthy {
             credentials.context = try Self.context(context)
         }
-        return BodyFindings(contentType: try Self.remove("_ContentType", from: &body))
+        return try Self.remove("_ContentType", from: &body)
     }
 
     /// Removes a credential from a body and returns it. Ignores and keeps values that are falsy in JavaScript.

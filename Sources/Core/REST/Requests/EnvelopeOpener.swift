@@ -76,13 +76,11 @@ struct EnvelopeOpener: Sendable {
 
     /// Completes the credentials from a body, and removes them from it. Does nothing with an ``authority``.
     ///
-    /// - Returns: Other request properties found in the body.
+    /// - Returns: The content type of an upload (`_ContentType`), or nil if the body contains none.
     /// - Throws: The errors of ``CredentialReader``.
     @discardableResult
-    func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws
-        -> CredentialReader.BodyFindings
-    {
-        try authority == nil ? credentialReader.complete(&credentials, from: &body) : .init()
+    func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws -> String? {
+        try authority == nil ? credentialReader.complete(&credentials, from: &body) : nil
     }
 
     /// Returns the URL of the mount path as the client sees it.
