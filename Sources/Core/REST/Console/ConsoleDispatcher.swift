@@ -100,7 +100,8 @@ package struct ConsoleDispatcher: Sendable {
         var caller = Caller.server
         caller.hiddenSecrets = secrets
         return RequestContext(
-            caller: caller, mountURL: opener.mountURL(of: request), now: now, address: opener.address(of: request).text)
+            caller: caller, mountURL: opener.mountURLs.url(for: request), now: now,
+            address: opener.address(of: request).text)
     }
 
     /// Returns the client's address, as reported by trusted proxies.

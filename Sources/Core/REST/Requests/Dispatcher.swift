@@ -56,7 +56,7 @@ package struct Dispatcher: HTTPHandler {
     }
 
     /// Returns the URL of the mount path as a WebSocket client sees it.
-    package func mountURL(of request: WebSocketRequest) -> String { opener.mountURL(of: request) }
+    package func mountURL(of request: WebSocketRequest) -> String { opener.mountURLs.url(for: request) }
 
     /// Whether a client that sent `Expect: 100-continue` may send its body.
     package func mayTake(_ body: IncomingBody, headers: RequestHeaders) -> Bool {
@@ -116,7 +116,7 @@ package struct Dispatcher: HTTPHandler {
     private func answer(_ request: IncomingRequest, by app: AppProxy) async throws -> Reply {
         let client = opener.address(of: request).text
         if opener.trustProxy != .noProxy { CallerPresence.current?.sender = Sender(address: client) }
-        let view = opener.clientView(of: request)
+        let view = opener.mountURLs.clientView(of: request)
         return try await app.answer(request, client: client, scheme: view.scheme, host: view.host)
     }
 
@@ -139,7 +139,7 @@ package struct Dispatcher: HTTPHandler {
     ) async throws -> Reply? {
         let client = opener.address(of: request)
         let context = RequestContext(
-            caller: Caller(power: .client), mountURL: opener.mountURL(of: request), now: pages.now,
+            caller: Caller(power: .client), mountURL: opener.mountURLs.url(for: request), now: pages.now,
             address: client.text,
             languages: request.headers[.acceptLanguage].map { String($0) })
         request.record.set(row: MeasuredRoutes.page)

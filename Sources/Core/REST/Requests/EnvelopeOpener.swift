@@ -12,7 +12,7 @@ struct EnvelopeOpener: Sendable {
     /// The authority of all requests, or nil for client requests. If set, keys in the request are ignored.
     var authority: RequestAuthority?
     private let credentialReader: CredentialReader
-    private let mountURLs: MountURLs
+    let mountURLs: MountURLs
     private let applicationScan: ApplicationScan
 
     /// - Throws: The first invalid address in the configuration.
@@ -82,15 +82,6 @@ struct EnvelopeOpener: Sendable {
     func complete(_ credentials: inout Credentials, from body: inout JSONObject) throws -> String? {
         try authority == nil ? credentialReader.complete(&credentials, from: &body) : nil
     }
-
-    /// Returns the URL of the mount path as the client sees it.
-    func mountURL(of request: IncomingRequest) -> String { mountURLs.url(for: request) }
-
-    /// Returns the scheme and host that the client used, as reported by trusted proxies.
-    func clientView(of request: IncomingRequest) -> (scheme: String, host: String) { mountURLs.clientView(of: request) }
-
-    /// Returns the URL of the mount path as a WebSocket client sees it.
-    func mountURL(of request: WebSocketRequest) -> String { mountURLs.url(for: request) }
 
     /// Returns the client's IP address, as reported by trusted proxies.
     func address(of request: IncomingRequest) -> ClientAddress {
