@@ -108,24 +108,22 @@ package struct Route: Sendable {
     /// continue as if the route didn't exist.
     typealias UnreadHandler = @Sendable (UnreadRequest) async throws -> Reply?
 
-    private enum Answer: Sendable {
-        case read(Handler)
-        case unread(UnreadHandler)
-    }
-
     package let method: Method
     package let path: [Component]
     package let traits: Traits
-    private var answer: Answer
+    /// The handler to call after the body is read, or nil if the route is called before that.
+    private(set) var handler: Handler?
+    /// The handler to call before the body is read, or nil if the route needs the body.
+    let unread: UnreadHandler?
     /// The metrics row that counts the route's requests.
     private(set) var row = 0
 
     /// - Parameter path: Components separated by slashes: names, `:parameters` and, as the last, `*rest`.
     init(_ method: Method, _ path: String, _ traits: Traits = [], _ handler: @escaping Handler) {
-        self.init(method, path, traits, .read(handler))
+        self.init(method, path, traits, handler, unread: nil)
     }
 
-    private init(_ method: Method, _ path: String, _ traits: Traits, _ answer: Answer) {
+    private init(_ method: Method, _ path: String, _ traits: Traits, _ handler: Handler?, unread: UnreadHandler?) {
         self.method = method
         self.path = path.split(separator: "/").map { component in
             switch component.first {
@@ -135,22 +133,15 @@ package struct Route: Sendable {
             }
         }
         self.traits = traits
-        self.answer = answer
+        self.handler = handler
+        self.unread = unread
     }
 
     /// Creates a route whose handler is called before the body is read.
     static func unread(
         _ method: Method, _ path: String, _ traits: Traits = [], _ handler: @escaping UnreadHandler
     ) -> Route {
-        Route(method, path, traits, .unread(handler))
-    }
-
-    /// The handler to call after the body is read, or nil if the route is called before that.
-    var handler: Handler? { if case .read(let handler) = answer { handler } else { nil } }
-
-    /// The handler to call before the body is read, or nil if the route needs the body.
-    var unread: UnreadHandler? {
-        if case .unread(let handler) = answer { handler } else { nil }
+        Route(method, path, traits, nil, unread: handler)
     }
 
     private var endsWithRest: Bool {
@@ -161,7 +152,7 @@ package struct Route: Sendable {
     func changing(_ change: @escaping @Sendable (Reply) -> Reply) -> Route {
         guard let handler else { return self }
         var route = self
-        route.answer = .read { change(try await handler($0, $1)) }
+        route.handler = { change(try await handler($0, $1)) }
         return route
     }
 
