@@ -148,13 +148,12 @@ final class RateLimiter: Sendable {
         guard let first = envelope.path.first else { return false }
         let name = Name(first.asciiLowercased)
         if let own = byName[name], isUsed(by: envelope, own) { return true }
-        guard let alias = aliases.firstName(of: envelope.path), let own = byName[alias] else { return false }
-        return isUsed(by: envelope, own)
+        guard let alias = aliases.alias(of: envelope.path)?.first else { return false }
+        return byName[Name(alias.asciiLowercased)].map { isUsed(by: envelope, $0) } ?? false
     }
 
     private func isUsed(by envelope: Envelope, _ indices: [Int]) -> Bool {
-        for index in indices where Self.uses(envelope, limits[index]) { return true }
-        return false
+        indices.contains { Self.uses(envelope, limits[$0]) }
     }
 
     /// Whether a limit applies to the request's method. For limits of the options, a POST that overrides its method
@@ -247,20 +246,13 @@ struct PathAliases {
     /// Returns the alternative path, or nil if the route has only one path.
     func alias(of path: [String]) -> [String]? {
         guard let first = path.first else { return nil }
-        if isResendForm(path) { return [Self.resend.text] }
+        if isResendForm(path) { return ["verificationEmailRequest"] }
         let name = Name(first.asciiLowercased)
-        guard let alias = Self.firstName(of: name, path) else { return nil }
-        guard name != ClassPath.classes, let className = ClassPath.className(ofPath: name) else {
-            return [alias.text] + path.dropFirst(2)
+        guard name == ClassPath.classes else {
+            return ClassPath.className(ofPath: name).map { [ClassPath.classes.text, $0.text] + path.dropFirst() }
         }
-        return [ClassPath.classes.text, className.text] + path.dropFirst()
-    }
-
-    /// Returns the first component of the alternative path in lower case, or nil if the route has only one path.
-    func firstName(of path: [String]) -> Name? {
-        guard let first = path.first else { return nil }
-        if isResendForm(path) { return Name(Self.resend.text.asciiLowercased) }
-        return Self.firstName(of: Name(first.asciiLowercased), path)
+        guard path.count > 1 else { return nil }
+        return ClassPath.own(of: Name(path[1])).map { [$0.text] + path.dropFirst(2) }
     }
 
     /// Whether a path belongs to the form that requests another verification email. Its alternative is an API route.
@@ -268,12 +260,4 @@ struct PathAliases {
         path.count == pages.count + 2 && path.last?.hasSameBytes(as: "resend_verification_email") == true
             && zip(path, pages).allSatisfy { $0.hasSameBytes(as: $1) }
     }
-
-    private static func firstName(of name: Name, _ path: [String]) -> Name? {
-        guard name == ClassPath.classes else { return ClassPath.className(ofPath: name).map { _ in ClassPath.classes } }
-        guard path.count > 1 else { return nil }
-        return ClassPath.own(of: Name(path[1]))
-    }
-
-    private static let resend: Name = "verificationEmailRequest"
 }
