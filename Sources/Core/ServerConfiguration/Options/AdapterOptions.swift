@@ -39,19 +39,12 @@ struct AdapterOptions {
         return text.isEmpty ? nil : text
     }
 
-    /// Returns the value of the first option that is set.
+    /// Returns the text of a required option.
     ///
-    /// - Throws: `ConfigurationError` if none is set, or if one is invalid.
-    mutating func needed(_ keys: Name...) throws(ConfigurationError) -> String {
-        var found: String?
-        for key in keys {
-            let text = try text(key)
-            found = found ?? text
-        }
-        guard let found else {
-            throw ConfigurationError("option \(path).\(keys.first ?? "") is missing")
-        }
-        return found
+    /// - Throws: `ConfigurationError` if the option is missing or invalid.
+    mutating func needed(_ key: Name) throws(ConfigurationError) -> String {
+        guard let text = try text(key) else { throw ConfigurationError("option \(path).\(key) is missing") }
+        return text
     }
 
     mutating func flag(_ key: Name) throws(ConfigurationError) -> Bool? {
