@@ -107,7 +107,7 @@ extension Configuration.MailDelivery {
     static func ses(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self {
         let sender = try options.sender("from", "fromAddress")
         let region = try options.needed("region")
-        guard region.utf8.allSatisfy(Self.isOfRegion) else {
+        guard region.utf8.allSatisfy("abcdefghijklmnopqrstuvwxyz0123456789-".utf8.contains) else {
             throw ConfigurationError("option emailAdapter.options.region must be a region such as eu-west-1")
         }
         return Self(
@@ -118,13 +118,6 @@ extension Configuration.MailDelivery {
                     secretAccessKey: try options.needed("secretAccessKey"),
                     sessionToken: try options.text("sessionToken"),
                     endpoint: try options.url("endpoint") ?? "https://email.\(region).amazonaws.com")))
-    }
-
-    private static func isOfRegion(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"): true
-        default: false
-        }
     }
 
     static func http(_ options: inout AdapterOptions) throws(ConfigurationError) -> Self {

@@ -9,14 +9,16 @@ enum ParseServerMailAdapter {
         switch package(options.module) {
         case "simple-mailgun-adapter", "parse-server-simple-mailgun-adapter",
             "parse-server-simple-mailgun-adapter-template":
-            try simpleMailgun(&options)
-        case "parse-server-mailgun", "parse-server-mailgun-adapter-template": try mailgun(&options)
+            adding(try .mailgun(&options), try bodies(&options, .percent))
+        case "parse-server-mailgun", "parse-server-mailgun-adapter-template":
+            adding(try .mailgun(&options), try files(&options))
         case "parse-server-api-mail-adapter": throw apiMail(options.module)
         case "parse-smtp-template": try SMTPMailAdapters.template(&options)
         case "simple-parse-smtp-adapter": try SMTPMailAdapters.simple(&options)
         case "parse-mail-adapter-smtp-ejs": try SMTPMailAdapters.ejs(&options)
         case "parse-server-smtp-adapter": try SMTPMailAdapters.openinc(&options)
-        case "parse-server-amazon-ses-adapter", "parse-server-amazon-ses-email-adapter": try amazon(&options)
+        case "parse-server-amazon-ses-adapter", "parse-server-amazon-ses-email-adapter":
+            adding(try .ses(&options), try files(&options))
         case "parse-server-simple-ses-adapter": try simpleAmazon(&options)
         case "parse-server-sendgrid-adapter", "parse-server-sendgrid-email-adapter":
             try ServiceMailAdapters.sendGrid(&options)
@@ -62,11 +64,11 @@ enum ParseServerMailAdapter {
         )
     }
 
-    private static func simpleMailgun(_ options: inout AdapterOptions) throws(ConfigurationError)
-        -> Configuration.MailDelivery
-    {
-        var delivery = try Configuration.MailDelivery.mailgun(&options)
-        delivery.templates = try bodies(&options, .percent)
+    private static func adding(
+        _ delivery: Configuration.MailDelivery, _ templates: Configuration.MailTemplates
+    ) -> Configuration.MailDelivery {
+        var delivery = delivery
+        delivery.templates = templates
         return delivery
     }
 
@@ -92,14 +94,6 @@ enum ParseServerMailAdapter {
         try options.lines(Name(key)).map { Configuration.MailText(.inline($0)) }
     }
 
-    private static func mailgun(_ options: inout AdapterOptions) throws(ConfigurationError)
-        -> Configuration.MailDelivery
-    {
-        var delivery = try Configuration.MailDelivery.mailgun(&options)
-        delivery.templates = try files(&options)
-        return delivery
-    }
-
     private static func files(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailTemplates
     {
@@ -123,14 +117,6 @@ enum ParseServerMailAdapter {
         template.text = .init(.file(try mail.needed("pathPlainText")))
         template.html = try mail.text("pathHtml").map { .init(.file($0)) }
         return template
-    }
-
-    private static func amazon(_ options: inout AdapterOptions) throws(ConfigurationError)
-        -> Configuration.MailDelivery
-    {
-        var delivery = try Configuration.MailDelivery.ses(&options)
-        delivery.templates = try files(&options)
-        return delivery
     }
 
     /// Reads the SES adapter's options. They contain the region only in the service's URL, such as
