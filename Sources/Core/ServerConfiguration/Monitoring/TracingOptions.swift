@@ -18,14 +18,12 @@ extension OptionTable {
             "tracingHeaders", "OTEL_EXPORTER_OTLP_HEADERS", .string, \.tracing.headers,
             "Header fields for the collector: name=value,…, percent-encoded"
         ) { value, name throws(ConfigurationError) in try pairs(value, name) },
-        .custom(
-            "tracingProtocol", "OTEL_EXPORTER_OTLP_PROTOCOL", .string, \.tracing.isProtocolKnown,
-            "The protocol of traces; only http/protobuf"
-        ) { value, _ throws(ConfigurationError) in
+        OptionDefinition(
+            "tracingProtocol", "OTEL_EXPORTER_OTLP_PROTOCOL", .string, "The protocol of traces; only http/protobuf"
+        ) { value, _, _ throws(ConfigurationError) in
             guard value.nonEmptyText ?? "http/protobuf" == "http/protobuf" else {
                 throw ConfigurationError("option tracingProtocol must be http/protobuf")
             }
-            return true
         },
         .text(
             "tracingServiceName", "OTEL_SERVICE_NAME", \.tracing.serviceName, "The server's name in traces"),
@@ -135,7 +133,6 @@ extension Configuration {
         public var endpoint: String?
         /// Headers of requests to the endpoint.
         public var headers: [Pair] = []
-        var isProtocolKnown = true
         /// The service name in traces.
         public var serviceName = "roost"
         /// Additional resource attributes of the process.

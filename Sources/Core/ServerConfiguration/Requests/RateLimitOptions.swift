@@ -12,7 +12,13 @@ extension OptionTable {
         .custom(
             "rateLimitStore", "ROOST_RATE_LIMIT_STORE", .string, \.rateLimitStore,
             "Store of request counts: memory (per process) or database (shared by all processes); default memory"
-        ) { value, _ throws(ConfigurationError) in try RateLimitOptions.store(value) },
+        ) { value, _ throws(ConfigurationError) in
+            guard let text = value.nonEmptyText else { return nil }
+            guard let store = Configuration.RateLimitStore(rawValue: text) else {
+                throw ConfigurationError("option rateLimitStore must be memory or database")
+            }
+            return store
+        },
         .flag(
             "accountRateLimit", "ROOST_ACCOUNT_RATE_LIMIT", \.accountRateLimit, older: [8: false],
             "Limits log-ins, sign-ups, challenges and mails per address"),
@@ -144,15 +150,6 @@ enum RateLimitOptions {
             limit?.exemption = .privateNetworks
             return limit
         }
-    }
-
-    /// - Throws: `ConfigurationError` for an unknown store.
-    static func store(_ json: JSONValue?) throws(ConfigurationError) -> Configuration.RateLimitStore {
-        guard let text = json?.stringValue, !text.isEmpty else { return .memory }
-        guard let store = Configuration.RateLimitStore(rawValue: text) else {
-            throw ConfigurationError("option rateLimitStore must be memory or database")
-        }
-        return store
     }
 }
 
