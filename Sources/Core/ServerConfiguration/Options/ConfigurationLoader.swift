@@ -58,7 +58,7 @@ private struct ConfigurationLoader {
         _ name: String, _ value: JSONValue, _ source: Setting.Source, _ from: [String] = [], at place: String?
     ) {
         values[name] = value
-        given[name] = Setting.Given(value, source, from)
+        given[name] = Setting.Given(value: value, source: source, from: from)
         mistakes.sources[name] = place
     }
 
@@ -128,7 +128,8 @@ private struct ConfigurationLoader {
                 mistakes.sources[option] = place
             } else {
                 mistakes.sources[option] = ([place].compactMap { $0 } + names).joined(separator: ", ")
-                given[option] = Setting.Given(.null, .environment, (given[option]?.from ?? []) + names)
+                given[option] = Setting.Given(
+                    value: .null, source: .environment, from: (given[option]?.from ?? []) + names)
             }
         }
     }
@@ -192,7 +193,8 @@ private struct ConfigurationLoader {
             values["filesAdapter"] = FileStoreReader.complete(adapter, from: environment)
         }
         for (name, value) in values.sorted(by: { $0.key < $1.key }) { check(name, value) }
-        for name in given.keys { given[name] = values[name].flatMap { given[name]?.with($0) } }
+        given = given.filter { values[$0.key] != nil }
+        for (name, value) in values { given[name]?.value = value }
         let line = values["preset"]
         let preset = mistakes.collect("preset") { () throws(ConfigurationError) in
             try line?.whole(in: 4...9, "preset") ?? 9

@@ -52,20 +52,9 @@ public struct Setting: Sendable {
     }
 
     struct Given: Sendable {
-        private(set) var value: JSONValue
+        var value: JSONValue
         let source: Source
         let from: [String]
-
-        init(_ value: JSONValue, _ source: Source, _ from: [String] = []) {
-            (self.value, self.source, self.from) = (value, source, from)
-        }
-
-        /// Returns a copy with the normalized value.
-        func with(_ value: JSONValue) -> Given {
-            var given = self
-            given.value = value
-            return given
-        }
     }
 
     /// Options whose members have names that look secret, but whose values are field names or paths.
