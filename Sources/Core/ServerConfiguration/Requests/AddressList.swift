@@ -10,14 +10,14 @@ public struct AddressList: Sendable, Equatable {
     }
 
     private struct Network: Sendable, Equatable {
-        var prefix: IPAddress
-        var length: Int
+        let isVersion4: Bool
+        let range: ClosedRange<UInt128>
 
-        var range: ClosedRange<UInt128> {
-            let number = prefix.bytes.reduce(UInt128(0)) { $0 << 8 | UInt128($1) }
+        init(_ prefix: IPAddress, length: Int) {
+            isVersion4 = prefix.isVersion4
             let free = prefix.bytes.count * 8 - length
             let mask = free == 128 ? UInt128.max : (UInt128(1) << UInt128(free)) - 1
-            return (number & ~mask)...(number | mask)
+            range = (prefix.number & ~mask)...(prefix.number | mask)
         }
     }
 
@@ -47,7 +47,7 @@ public struct AddressList: Sendable, Equatable {
         if address.isVersion4 ? everyVersion4 : everyVersion6 { return true }
         let forms = [address, address.mappedVersion4].compactMap { $0 }
         return networks.contains { network in
-            forms.contains { $0.hasPrefix(network.prefix, length: network.length) }
+            forms.contains { $0.isVersion4 == network.isVersion4 && network.range.contains($0.number) }
         }
     }
 
@@ -55,8 +55,8 @@ public struct AddressList: Sendable, Equatable {
     /// addresses count as every IPv4 address.
     public var admitsEverybody: Bool {
         if everyVersion4 || everyVersion6 { return true }
-        let version4 = networks.filter(\.prefix.isVersion4).map(\.range)
-        let version6 = networks.filter { !$0.prefix.isVersion4 }.map(\.range)
+        let version4 = networks.filter(\.isVersion4).map(\.range)
+        let version6 = networks.filter { !$0.isVersion4 }.map(\.range)
         let mapped: UInt128 = 0xFFFF << 32
         return Self.covers(0...UInt128(UInt32.max), version4) || Self.covers(0...UInt128.max, version6)
             || Self.covers(mapped...(mapped | UInt128(UInt32.max)), version6)
@@ -81,7 +81,7 @@ public struct AddressList: Sendable, Equatable {
             guard let given = Int(parts[1]), (0...bits).contains(given) else { throw InvalidEntry(entry: entry) }
             length = given
         }
-        if let mapped = prefix.mappedVersion4, length >= 96 { return Network(prefix: mapped, length: length - 96) }
-        return Network(prefix: prefix, length: length)
+        if let mapped = prefix.mappedVersion4, length >= 96 { return Network(mapped, length: length - 96) }
+        return Network(prefix, length: length)
     }
 }

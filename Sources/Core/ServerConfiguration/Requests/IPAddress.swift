@@ -36,6 +36,9 @@ public struct IPAddress: Sendable, Hashable {
             || [(left, right), (right, left)].contains { $0.isUnspecified && ($1.isVersion4 || !$0.isVersion4) }
     }
 
+    /// The bytes as a number.
+    var number: UInt128 { bytes.reduce(0) { $0 << 8 | UInt128($1) } }
+
     private var plain: IPAddress { mappedVersion4 ?? self }
 
     private var isUnspecified: Bool { bytes.allSatisfy { $0 == 0 } }
@@ -50,17 +53,6 @@ public struct IPAddress: Sendable, Hashable {
         let parsed = text.contains(":") ? Self.version6(text) : Self.version4(text)
         guard let parsed else { return nil }
         bytes = parsed
-    }
-
-    /// Whether the first `length` bits are the same.
-    func hasPrefix(_ prefix: IPAddress, length: Int) -> Bool {
-        guard bytes.count == prefix.bytes.count else { return false }
-        let whole = length / 8
-        guard bytes[..<whole] == prefix.bytes[..<whole] else { return false }
-        let rest = length % 8
-        guard rest > 0 else { return true }
-        let mask = UInt8(truncatingIfNeeded: 0xFF00 >> rest)
-        return bytes[whole] & mask == prefix.bytes[whole] & mask
     }
 
     private static func version4(_ text: some StringProtocol) -> [UInt8]? {
