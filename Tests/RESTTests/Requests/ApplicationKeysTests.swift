@@ -116,6 +116,7 @@ struct ApplicationKeysTests {
             (["::ffff:10.1.2.3/128"], "10.1.2.3", true), (["::ffff:0:0/96"], "8.8.8.8", true),
             (["::ffff:0:0/96"], "2001:db8::1", false), (["::ffff:0:0/95"], "2001:db8::1", false),
             (["::/0"], "1::2::3", false), (["::/0"], "12345::", false), (["::/0"], "1:2:3:4:5:6:7:8:9", false),
+            (["::/0"], "1.2.3.4::1", false),
         ] as [([String], String, Bool)])
     func lists(entries: [String], address: String, isIn: Bool) throws {
         #expect(try AddressList(entries).contains(address) == isIn)

@@ -1,5 +1,13 @@
 import Encoding
 
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
 /// An IPv4 or IPv6 address.
 public struct IPAddress: Sendable, Hashable {
     /// Four bytes (IPv4) or sixteen (IPv6), in network order.
@@ -49,53 +57,11 @@ public struct IPAddress: Sendable, Hashable {
 
     /// Parses an address without a port, or returns nil. An IPv6 zone (`%eth0`) is ignored.
     public init?(_ text: some StringProtocol) {
-        guard text.utf8.count <= 64 else { return nil }
-        let parsed = text.contains(":") ? Self.version6(text) : Self.version4(text)
-        guard let parsed else { return nil }
-        bytes = parsed
-    }
-
-    private static func version4(_ text: some StringProtocol) -> [UInt8]? {
-        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 4 else { return nil }
-        var bytes: [UInt8] = []
-        for part in parts {
-            guard part.utf8.allSatisfy({ $0.isASCIIDigit }), part.count == 1 || part.first != "0",
-                let byte = UInt8(part)
-            else { return nil }
-            bytes.append(byte)
-        }
-        return bytes
-    }
-
-    private static func version6(_ text: some StringProtocol) -> [UInt8]? {
-        let address = text.prefix { $0 != "%" }
-        guard let gap = address.firstRange(of: "::") else {
-            guard let bytes = groups(address), bytes.count == 16 else { return nil }
-            return bytes
-        }
-        guard let head = groups(address[..<gap.lowerBound]), let tail = groups(address[gap.upperBound...]),
-            head.count + tail.count <= 14
-        else { return nil }
-        return head + Array(repeating: 0, count: 16 - head.count - tail.count) + tail
-    }
-
-    /// Returns the bytes of groups separated by colons. The last group may be an IPv4 address.
-    private static func groups(_ text: some StringProtocol) -> [UInt8]? {
-        guard !text.isEmpty else { return [] }
-        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
-        var bytes: [UInt8] = []
-        for (index, part) in parts.enumerated() {
-            if index == parts.count - 1, part.contains(".") {
-                guard let last = version4(part) else { return nil }
-                bytes += last
-            } else {
-                guard (1...4).contains(part.utf8.count), part.utf8.allSatisfy({ $0.hexadecimalDigit != nil }),
-                    let group = UInt16(part, radix: 16)
-                else { return nil }
-                bytes += [UInt8(group >> 8), UInt8(group & 0xFF)]
-            }
-        }
-        return bytes
+        guard text.utf8.count <= 64, !text.utf8.contains(0) else { return nil }
+        let isVersion4 = !text.utf8.contains(UInt8(ascii: ":"))
+        var bytes = [UInt8](repeating: 0, count: isVersion4 ? 4 : 16)
+        let address = isVersion4 ? String(text) : String(text.prefix { $0 != "%" })
+        guard inet_pton(isVersion4 ? AF_INET : AF_INET6, address, &bytes) == 1 else { return nil }
+        self.bytes = bytes
     }
 }
