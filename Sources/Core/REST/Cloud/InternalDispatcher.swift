@@ -56,10 +56,10 @@ public struct InternalDispatcher: Sendable {
         credentials.installationID = request.installationId ?? Caller.cloudInstallation
         if let context = request.context { credentials.context = context }
         let origin = RequestOrigin(
-            requestID: RequestID(0), credentials: credentials, power: power,
+            credentials: credentials, power: power,
             address: ClientAddress(request.parent?.ip ?? "127.0.0.1"),
             mountURL: configuration.publicServerURL ?? configuration.serverURL,
-            headers: nil, parent: request.parent, isInternal: true)
+            parent: request.parent, isInternal: true)
         return try EnvelopeOpener.envelope(from: origin, methodName, target, body)
     }
 

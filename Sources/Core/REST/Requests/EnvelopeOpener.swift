@@ -104,9 +104,8 @@ struct EnvelopeOpener: Sendable {
     /// Creates the origin of a request without credentials.
     func anonymousOrigin(of request: IncomingRequest) -> RequestOrigin {
         RequestOrigin(
-            requestID: request.id, credentials: Credentials(), power: .client, address: address(of: request),
-            mountURL: mountURLs.url(for: request), headers: request.headers, record: request.record,
-            span: request.span, isInternal: false)
+            requestID: request.id, address: address(of: request), mountURL: mountURLs.url(for: request),
+            headers: request.headers, record: request.record, span: request.span)
     }
 
     /// Percent-decodes a path component.

@@ -3,7 +3,7 @@ import Encoding
 public import HTTP
 public import JSON
 public import Rules
-public import ServerConfiguration
+package import ServerConfiguration
 public import Telemetry
 
 /// The sender and transport details of a request. All calls of a batch share one origin.
@@ -32,20 +32,11 @@ public final class RequestOrigin: Sendable {
     /// The header field `Accept-Language`, or nil if it is missing.
     public var languages: String? { headers?[.acceptLanguage].map { String($0) } }
 
-    public convenience init(
-        credentials: Credentials = Credentials(), power: Caller.Power = .client,
-        address: ClientAddress = ClientAddress(""), mountURL: String = ""
-    ) {
-        self.init(
-            requestID: RequestID(0), credentials: credentials, power: power, address: address,
-            mountURL: mountURL, headers: nil)
-    }
-
-    /// Creates the origin of a request that came over HTTP or from cloud code.
     package init(
-        requestID: RequestID, credentials: Credentials, power: Caller.Power, address: ClientAddress, mountURL: String,
-        headers: RequestHeaders?, record: RequestRecord? = nil, span: RequestSpan? = nil,
-        parent: InternalRequest.Parent? = nil, isInternal: Bool = false
+        requestID: RequestID = RequestID(0), credentials: Credentials = Credentials(), power: Caller.Power = .client,
+        address: ClientAddress = ClientAddress(""), mountURL: String = "", headers: RequestHeaders? = nil,
+        record: RequestRecord? = nil, span: RequestSpan? = nil, parent: InternalRequest.Parent? = nil,
+        isInternal: Bool = false
     ) {
         self.record = record
         self.span = span
