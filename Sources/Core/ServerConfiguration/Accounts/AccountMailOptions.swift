@@ -79,8 +79,6 @@ extension Configuration {
         /// The base of links without `publicServerURL`, set by ``Configuration/showMailsOnTerminal()``.
         var terminalURL: String?
         var warnings: [String] = []
-
-        init() {}
     }
 }
 

@@ -65,8 +65,6 @@ extension Configuration {
             "emailVerificationSendSuccess", "emailVerificationSendFail", "emailVerificationLinkInvalid",
             "emailVerificationLinkExpired",
         ]
-
-        init() {}
     }
 
     /// The keys of the option `customPages`: pages of the older redirects that a URL can replace.
@@ -80,8 +78,6 @@ extension Configuration {
         public var urls: [CustomPage: String] = [:]
         /// The page that emails link to instead, with the actual link as a parameter, or nil to link directly.
         public var parseFrameURL: String?
-
-        init() {}
     }
 }
 

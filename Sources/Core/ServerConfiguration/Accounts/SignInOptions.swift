@@ -56,7 +56,5 @@ extension Configuration {
                 self.port = port
             }
         }
-
-        init() {}
     }
 }

@@ -87,8 +87,6 @@ extension Configuration {
         /// Whether pointers in parameters of functions become objects (`encodeParseObjectInCloudFunction`).
         public var decodesPointers = true
 
-        init() {}
-
         /// Whether the Node.js processes serve HTTP routes or static files.
         package var servesRoutes: Bool { app?.listens == true || routesFile != nil || publicFolder != nil }
 

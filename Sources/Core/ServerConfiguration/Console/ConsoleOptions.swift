@@ -82,8 +82,6 @@ extension Configuration {
         /// The folder of backups made with the console, or nil to disable them.
         public var backupFolder: String?
 
-        init() {}
-
         /// Returns the path without a trailing slash.
         ///
         /// - Throws: `ConfigurationError` for the root, and for components that need escaping or are `.` or `..`.

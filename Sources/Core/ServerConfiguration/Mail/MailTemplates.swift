@@ -15,8 +15,6 @@ extension Configuration {
         /// Whether the request's `Accept-Language` header is used if the user has no language.
         public var localeFromRequest = false
 
-        init() {}
-
         /// The syntax of placeholders.
         public enum Syntax: Sendable {
             /// `{{x}}`
@@ -54,8 +52,6 @@ extension Configuration {
         public var placeholders: JSONObject = [:]
         /// Values by language, which override ``placeholders``.
         public var placeholdersByLocale: [Name: JSONObject] = [:]
-
-        init() {}
     }
 
     /// A part of an email, in one or more languages.

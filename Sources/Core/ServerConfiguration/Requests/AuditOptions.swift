@@ -7,9 +7,6 @@ extension Configuration {
         public var adminKeys: [String: [UInt8]] = [:]
         /// The kinds of changes to record if they are made with the master key, an admin key or the maintenance key.
         public var events: Set<AuditEvent> = []
-
-        /// Creates settings without admin keys or recorded changes.
-        public init() {}
     }
 
     /// A kind of change that the audit log records.
