@@ -29,7 +29,7 @@ extension Setting {
     private static let exampleText = """
         {
           "preset": 9, "dataDir": "/var/lib/roost", "filesDirectory": "/var/lib/roost/files",
-          "classDefinitions": "classes.json", "passwordHashingThreads": 2, "maxReplicaLag": 1000, "indexAdvice": "tell",
+          "classDefinitions": "music", "passwordHashingThreads": 2, "maxReplicaLag": 1000, "indexAdvice": "tell",
           "readReplicaURI": "postgres://roost:PASSWORD@replica.example.com/roost",
           "readReplicaURIs": ["postgres://roost:PASSWORD@replica.example.com/roost"],
           "databaseURI": "postgres://roost:PASSWORD@db.example.com/roost",
