@@ -9,7 +9,7 @@ public struct ReadAccess: Sendable {
     public var writers: [Name]?
     /// An additional condition, for example from pointer permissions.
     public var filter: Filter
-    /// Fields that are removed from every object.
+    /// Fields that are removed from the objects, unless ``ownerRules`` reveal them.
     public var hidden: Set<Name>
     /// Rules that reveal some of the hidden fields to the users that an object refers to.
     public var ownerRules: [OwnerRule] = []

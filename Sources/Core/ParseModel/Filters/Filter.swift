@@ -109,7 +109,7 @@ public indirect enum Constraint: Sendable, Hashable {
     case notEqual(JSONValue)
     /// Less or greater than a value of the same type.
     case compare(Comparison, JSONValue)
-    /// A date before or after a moment in milliseconds since 1970, which the query gave relative to now (`3 days ago`).
+    /// A date before or after a moment, in milliseconds since 1970. The query gave it relative to now (`3 days ago`).
     case compareRelative(Comparison, milliseconds: Int64)
     /// Equal to one of the values. A `null` among them matches a missing field.
     case isIn([JSONValue])
@@ -117,8 +117,7 @@ public indirect enum Constraint: Sendable, Hashable {
     case notIn([JSONValue])
     /// An array that contains all of the values, or a value that equals all of them. Never true if there are none.
     case containsAll([JSONValue])
-    /// An array that contains, for every prefix, a string that starts with it, or a string that starts with all of
-    /// them.
+    /// An array in which every prefix starts at least one string, or a string that starts with all of the prefixes.
     case containsAllStarting([String])
     /// An array whose elements are all among these values.
     case containedBy([JSONValue])

@@ -2,8 +2,8 @@ import JSON
 
 /// The remaining work for matching objects against filters.
 ///
-/// Each condition is linear in the object, but a filter can have thousands of conditions and an object thousands of
-/// values. The budget limits the product.
+/// Each condition takes time proportional to the object's size, but a filter can have thousands of conditions and an
+/// object thousands of values. The budget limits the product.
 public struct MatchBudget: Sendable {
     /// The remaining steps, such as visited values and states of patterns at each character. Negative after an error.
     public private(set) var left: Int

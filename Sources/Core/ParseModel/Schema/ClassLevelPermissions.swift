@@ -72,7 +72,8 @@ public struct ClassLevelPermissions: Sendable, Hashable {
     /// Returns the permissions for an operation.
     public subscript(operation: ClassOperation) -> Entry { entries[operation] ?? Entry() }
 
-    /// Whether one of the principals (`*`, roles, a user id) may perform an operation on all objects.
+    /// Whether everybody (`*`) or one of the principals may perform an operation on all objects. Ignores
+    /// ``Entry/requiresAuthentication``.
     public func admits(_ principals: [Name], to operation: ClassOperation) -> Bool {
         let entry = self[operation]
         return entry.principals.contains("*") || principals.contains { entry.principals.contains($0) }

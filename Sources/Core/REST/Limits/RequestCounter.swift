@@ -136,7 +136,8 @@ final class DatabaseCounter: RequestCounter {
         return counts.map { RequestCount(requests: $0.requests, remaining: $0.remaining) }
     }
 
-    /// If a key is known to be over its limit, returns counts without a query (0 for other keys), otherwise nil.
+    /// Returns counts without a query if a key is known to be over its limit, with 0 for the other keys. Otherwise
+    /// returns nil.
     private func refusals(of keys: [String], _ demands: [RequestDemand]) -> [RequestCount]? {
         let now = ContinuousClock.now
         let ends = exhausted.withLock { exhausted in keys.map { exhausted.value(of: $0) } }

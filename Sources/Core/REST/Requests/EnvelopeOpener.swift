@@ -133,7 +133,7 @@ struct EnvelopeOpener: Sendable {
         }
     }
 
-    /// Checks the header's keys if they name the application, because then the body can't override them.
+    /// Checks the keys in the header if it names the application, because then the body can't override them.
     private func checkKeys(of request: IncomingRequest) throws {
         let credentials = try credentials(of: request.headers)
         if keys.serves(credentials.applicationID) { _ = try origin(of: request, credentials) }

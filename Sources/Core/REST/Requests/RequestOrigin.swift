@@ -16,7 +16,7 @@ public final class RequestOrigin: Sendable {
     public let power: Caller.Power
     /// The client's IP address, as reported by trusted proxies.
     public let address: String
-    /// The client's address for address lists and the exemption of local requests, which clients can't forge.
+    /// The address that is checked against address lists and exempts local requests. Clients can't forge it.
     let vouchedAddress: String
     /// The URL of the mount path as the client sees it, for links to this server.
     public let mountURL: String

@@ -4,7 +4,7 @@ import ParseModel
 
 /// Validates the names and types of uploaded files.
 package struct FileNaming {
-    /// The name, with an extension added if it had none and the type implies one.
+    /// The name, with an extension added if it had none and the type (by default `text/plain`) implies one.
     package let name: String
     /// The client's type to store with the file, or nil if the name's extension implies one or the client sent none.
     package let typeToKeep: String?

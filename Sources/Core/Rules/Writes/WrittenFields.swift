@@ -158,7 +158,8 @@ package enum ObjectDates {
         }
     }
 
-    /// Returns the dates of a new object: the current time, or with the maintenance key the dates in the body.
+    /// Returns the dates of a new object: the current time, or the body's dates if the maintenance key was used and the
+    /// body contains `createdAt`.
     ///
     /// - Throws: 142 if `updatedAt` is before `createdAt`.
     package static func ofNew(_ body: JSONObject, _ context: RequestContext) throws(ParseError)

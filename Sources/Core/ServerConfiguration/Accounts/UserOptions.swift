@@ -91,7 +91,7 @@ extension Configuration {
         public var doNotAllowUsername = false
         /// The age in days after which a password must be changed, or nil if passwords don't expire.
         public var maxPasswordAge: Double?
-        /// The number of last passwords, including the current one, that can't be used again, 0 to 20.
+        /// The number of recent passwords, including the current one, that can't be reused, 0 to 20.
         public var maxPasswordHistory = 0
     }
 

@@ -88,7 +88,8 @@ enum FileStoreReader {
         }
     }
 
-    /// Adds options from the environment variables that parse-server's adapters read, unless they are already set.
+    /// Adds options from the environment variables that parse-server's adapters read, if they are missing, empty or
+    /// false.
     static func complete(_ adapter: JSONValue, from environment: [String: String]) -> JSONValue {
         guard let name = adapter.stringValue ?? adapter["module"]?.stringValue, let module = Module(name) else {
             return adapter

@@ -19,7 +19,7 @@ extension Configuration.GoogleStorage {
     ]
     private static let flags = [("directAccess", "GCS_DIRECT_ACCESS")]
 
-    /// Adds options from the adapter's environment variables if they are missing or empty.
+    /// Adds options from the adapter's environment variables if they are missing, empty or false.
     static func complete(_ options: inout JSONObject, from environment: [String: String]) {
         AdapterOptions.complete(&options, texts: texts, flags: flags, from: environment)
     }

@@ -60,7 +60,7 @@ extension Configuration.S3 {
         ("presignedUrl", "S3_PRESIGNED_URL"),
     ]
 
-    /// Adds options from the adapter's environment variables if they are missing or empty.
+    /// Adds options from the adapter's environment variables if they are missing, empty or false.
     static func complete(_ options: inout JSONObject, from environment: [String: String]) {
         AdapterOptions.complete(&options, texts: texts, flags: flags, from: environment)
     }

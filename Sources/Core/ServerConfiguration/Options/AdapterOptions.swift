@@ -120,7 +120,8 @@ struct AdapterOptions {
         ConfigurationError("option \(path).\(key) of \(module): \(why). \(instead)")
     }
 
-    /// Adds options from the environment variables that parse-server's adapters read, if they are missing or empty.
+    /// Adds options from the environment variables that parse-server's adapters read, if they are missing, empty or
+    /// false.
     static func complete(
         _ options: inout JSONObject, texts: [(String, String)], flags: [(String, String)],
         from environment: [String: String]

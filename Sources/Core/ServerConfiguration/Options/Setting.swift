@@ -83,7 +83,7 @@ public struct Setting: Sendable {
     /// Words that mark a member as secret if its name contains one of them.
     private static let secretParts = ["key", "secret", "password", "token", "passphrase", "uri", "url", "header"]
 
-    /// Returns the value with secret members masked and credentials removed from URLs.
+    /// Returns the value with secret members and credentials in URLs masked.
     static func withoutSecrets(_ value: JSONValue) -> JSONValue {
         switch value {
         case .string(let text): .string(withoutCredentials(text))
@@ -104,8 +104,8 @@ public struct Setting: Sendable {
     /// The replacement for a secret.
     package static let mask = "•••"
 
-    /// Returns a text, such as an error message, with the credentials of URIs and of `user:password@host` masked, and
-    /// the queries and fragments of URIs removed.
+    /// Returns a text, such as an error message, with the credentials in URIs, `user:password@host` and `password=…`
+    /// masked, and without the queries and fragments of URIs.
     package static func withoutCredentials(_ text: String) -> String {
         // A password may contain unescaped delimiters, so it extends to the last @ of the line.
         text.replacing(#/:\/\/(?!\/).*@/#) { _ in "://\(mask)@" }
