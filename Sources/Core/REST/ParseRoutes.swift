@@ -108,7 +108,8 @@ public struct ParseRoutes: RequestHandler {
 
     /// Resolves the caller.
     ///
-    /// - Throws: 209 for an invalid token, 101 for an unknown user, ``RequestAuthority/viewsOnly``, or database errors.
+    /// - Throws: 209 for an invalid token, 101 if the user to view as doesn't exist, ``RequestAuthority/viewsOnly``, or
+    ///   database errors.
     func context(of envelope: Envelope, _ traits: Route.Traits = []) async throws -> RequestContext {
         var caller = Caller(power: envelope.power, installationId: envelope.credentials.installationID)
         let now = backend.clock.now

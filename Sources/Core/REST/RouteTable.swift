@@ -84,7 +84,7 @@ package struct Route: Sendable {
         package static let transactional = Traits(rawValue: 1 << 2)
         /// A route that can be made to serve each request id only once (`idempotencyOptions`).
         package static let idempotent = Traits(rawValue: 1 << 3)
-        /// A route called without resolving the session token first, so an invalid token isn't rejected there.
+        /// A route for which the session token isn't resolved, so an invalid token isn't rejected.
         static let withoutSession = Traits(rawValue: 1 << 4)
         /// A route for which the session is resolved even if the caller has a server key, such as the master key.
         static let aboutSession = Traits(rawValue: 1 << 6)

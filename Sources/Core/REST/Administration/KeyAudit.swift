@@ -7,7 +7,7 @@ import Rules
 public import ServerConfiguration
 
 /// Audits changes made with the master key, an administrator's key or the maintenance key. The entry is stored before
-/// the change, which is rejected if that fails. Values are never recorded.
+/// the change. If storing it fails, the change is rejected. Values are never recorded.
 public struct KeyAudit: Sendable {
     private let routes: ParseRoutes
     private let keys: ApplicationKeys

@@ -11,7 +11,7 @@ import Synchronization
 final class AppExchange: Sendable {
     private struct State {
         var parts = Deque<HTTPClientResponsePart>()
-        /// The error after the last part, or nil while the connection is open.
+        /// The error that follows the last part, or nil while the connection is open.
         var end: (any Error)?
         var consumer: CheckedContinuation<HTTPClientResponsePart, any Error>?
         var channel: (any Channel)?

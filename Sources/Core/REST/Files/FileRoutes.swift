@@ -25,7 +25,7 @@ public final class FileRoutes: Sendable {
     /// Returns nil if the server has no file store.
     ///
     /// - Parameters:
-    ///   - routes: The API routes, which share their backend, caller resolution and rate limits.
+    ///   - routes: The API routes, whose backend, caller resolution and rate limits the file routes use.
     ///   - audit: Audits changes made with server keys, or nil if audits are off.
     public init?(beside routes: ParseRoutes, audit: KeyAudit? = nil) {
         guard let files = routes.backend.files else { return nil }

@@ -156,8 +156,10 @@ final class RateLimiter: Sendable {
         indices.contains { Self.uses(envelope, limits[$0]) }
     }
 
-    /// Whether a limit applies to the request's method. For limits of the options, a POST that overrides its method
-    /// counts as both, so an override can't evade them, unless it is a read by an SDK that sends reads as POST.
+    /// Whether a limit applies to the request's method.
+    ///
+    /// For limits of the options, a POST that overrides its method counts as both methods, so an override can't evade
+    /// them. Reads by SDKs that send all reads as POST count only as GET.
     private static func uses(_ envelope: Envelope, _ limit: RateLimit) -> Bool {
         guard let methods = limit.methods else { return true }
         if methods.contains(envelope.method.rawValue) { return true }

@@ -49,7 +49,6 @@ package final class MemoryCounter: RequestCounter {
         var end: ContinuousClock.Instant
     }
 
-    /// The window of each limit, in milliseconds.
     private let windows: [Int]
     private let capacity: Int
     private let counts = Mutex<[Key: Count]>([:])
@@ -81,7 +80,8 @@ package final class MemoryCounter: RequestCounter {
 
     package var size: Int { counts.withLock { $0.count } }
 
-    /// Drops expired counts, then the smallest, until half of the capacity is free, so that this is rarely needed.
+    /// Drops expired counts, then the smallest ones, until half of the capacity is free, so that the next call isn't
+    /// needed soon.
     private static func makeRoom(in counts: inout [Key: Count], below capacity: Int, at now: ContinuousClock.Instant) {
         counts = counts.filter { $0.value.end > now }
         var smallest = 1

@@ -18,7 +18,7 @@ public final class PageRoutes: Sendable {
     let site: PageSite
     private let endpoint: [String]
 
-    /// - Parameter routes: The API routes, which share their backend and rate limits.
+    /// - Parameter routes: The API routes, whose backend and rate limits the pages use.
     /// - Throws: `ConfigurationError` if the pages can't be read.
     public init(beside routes: ParseRoutes) throws(ConfigurationError) {
         backend = routes.backend
@@ -162,7 +162,7 @@ struct PageRequest {
         localeField = request.headers[.pageLocale]
     }
 
-    /// Returns a field of the form or the query, or nil if it is missing, empty, repeated or contains NUL.
+    /// Returns a field of the form or else of the query, or nil if it is missing, empty, repeated or contains NUL.
     func field(_ name: Name) -> String? {
         for fields in [form, query] {
             if let value = fields[name] { return value.stringValue.flatMap { Self.isUsable($0) ? $0 : nil } }

@@ -70,7 +70,7 @@ package struct Dispatcher: HTTPHandler {
     /// Returns the path template of a metrics row, or nil for unrouted paths.
     package func route(ofRow number: Int) -> String? { MeasuredRoutes.route(ofRow: number) }
 
-    /// The response if there is not enough memory.
+    /// The response if the server lacks the memory for a request.
     package var overloaded: Reply { errors.reply(to: HTTPError.overloaded, requestID: RequestID(0)) }
 
     /// Responds to a request. Errors become error responses.

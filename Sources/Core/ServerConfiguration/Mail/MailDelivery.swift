@@ -44,7 +44,7 @@ extension Configuration {
         public var port: Int
         /// Whether TLS starts with the connection. If not, STARTTLS is used if offered, and required for a log-in.
         public var isSecure: Bool
-        /// The credentials, or nil to connect without log-in.
+        /// The credentials, or nil to connect without logging in.
         public var login: SMTPLogin?
         /// The client's name in `EHLO`, or nil to use the machine's name.
         public var clientName: String?

@@ -54,7 +54,7 @@ extension Configuration.MailDelivery {
 
     private static func isPath(_ module: String) -> Bool { ["./", "../", "/"].contains(where: module.hasPrefix) }
 
-    /// Checks that the adapter's package, if it isn't one of Roost's or parse-server's, is installed for Node.js.
+    /// Checks that the package of an adapter that runs in Node.js is installed.
     ///
     /// - Parameter folders: The folders to search, and their parents, for `node_modules` with the package.
     /// - Throws: `ConfigurationError` with a replacement if it isn't installed.
