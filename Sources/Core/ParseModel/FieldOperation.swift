@@ -171,12 +171,9 @@ extension FieldType {
     private static func tagged(_ tag: String, _ object: JSONObject) -> FieldType? {
         func isPresent(_ key: String) -> Bool { object[key]?.isTruthy ?? false }
         switch tag {
-        case "Pointer":
-            guard isPresent("className"), let target = object["className"]?.stringValue else { return nil }
-            return .pointer(Name(target))
-        case "Relation":
-            guard isPresent("className"), let target = object["className"]?.stringValue else { return nil }
-            return .relation(Name(target))
+        case "Pointer", "Relation":
+            guard isPresent("className"), let target = object["className"]?.nameValue else { return nil }
+            return tag == "Pointer" ? .pointer(target) : .relation(target)
         case "File": return isPresent("name") ? .file : nil
         case "Date": return isPresent("iso") ? .date : nil
         case "GeoPoint":

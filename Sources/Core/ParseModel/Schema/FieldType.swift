@@ -13,26 +13,19 @@ public enum FieldType: Hashable, Sendable, CustomStringConvertible {
     /// Very old versions of parse-server wrote `map` for `Object`.
     public init?(name: String, targetClass: Name?) {
         switch name {
-        case "String": self = .string
-        case "Number": self = .number
-        case "Boolean": self = .boolean
-        case "Date": self = .date
-        case "Object", "map": self = .object
-        case "Array": self = .array
-        case "Bytes": self = .bytes
-        case "File": self = .file
-        case "GeoPoint": self = .geoPoint
-        case "Polygon": self = .polygon
-        case "ACL": self = .acl
-        case "Pointer":
+        case "map": self = .object
+        case "Pointer", "Relation":
             guard let targetClass else { return nil }
-            self = .pointer(targetClass)
-        case "Relation":
-            guard let targetClass else { return nil }
-            self = .relation(targetClass)
-        default: return nil
+            self = name == "Pointer" ? .pointer(targetClass) : .relation(targetClass)
+        default:
+            guard let type = Self.withoutTarget.first(where: { $0.name == name }) else { return nil }
+            self = type
         }
     }
+
+    private static let withoutTarget: [FieldType] = [
+        .string, .number, .boolean, .date, .object, .array, .bytes, .file, .geoPoint, .polygon, .acl,
+    ]
 
     /// The type name without the target class: `Pointer`, `Number`.
     public var name: String {
