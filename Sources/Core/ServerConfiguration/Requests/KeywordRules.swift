@@ -41,15 +41,8 @@ private final class KeywordRule: Sendable {
 
         func fits(_ given: JSONValue) -> Bool {
             switch self {
-            case .pattern: given.stringValue.map(fits) ?? false
+            case .pattern(let pattern): given.stringValue.map(pattern.isFound) ?? false
             case .value(let value): given == value
-            }
-        }
-
-        func fits(_ given: String) -> Bool {
-            switch self {
-            case .pattern(let pattern): pattern.isFound(in: given)
-            case .value(let value): value == .string(given)
             }
         }
     }
@@ -70,6 +63,6 @@ private final class KeywordRule: Sendable {
 
     func matches(key: String, value: JSONValue) -> Bool {
         if self.key == nil && self.value == nil { return false }
-        return (self.key?.fits(key) ?? true) && (self.value?.fits(value) ?? true)
+        return (self.key?.fits(.string(key)) ?? true) && (self.value?.fits(value) ?? true)
     }
 }
