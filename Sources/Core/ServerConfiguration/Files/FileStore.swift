@@ -95,9 +95,18 @@ enum FileStoreReader {
             return adapter
         }
         var options = adapter["options"]?.objectValue ?? [:]
+        func complete(_ variables: [(String, String)], _ read: (String) -> JSONValue) {
+            for (option, variable) in variables where Configuration.isHarmless(options[option] ?? .null) {
+                if let text = environment[variable], !text.isEmpty { options[option] = read(text) }
+            }
+        }
         switch module {
-        case .s3: Configuration.S3.complete(&options, from: environment)
-        case .google: Configuration.GoogleStorage.complete(&options, from: environment)
+        case .s3:
+            complete(Configuration.S3.texts) { .string($0) }
+            complete(Configuration.S3.flags) { .bool($0 == "true" || $0 == "1") }
+        case .google:
+            complete(Configuration.GoogleStorage.texts) { .string($0) }
+            complete(Configuration.GoogleStorage.flags) { .bool($0 == "true" || $0 == "1") }
         case .disk, .postgres: return adapter
         }
         return ["module": .string(name), "options": .object(options)]

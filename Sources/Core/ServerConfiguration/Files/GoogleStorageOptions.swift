@@ -13,16 +13,11 @@ extension Configuration {
 }
 
 extension Configuration.GoogleStorage {
-    private static let texts = [
+    static let texts = [
         ("projectId", "GCP_PROJECT_ID"), ("keyFilename", "GCP_KEYFILE_PATH"), ("bucket", "GCS_BUCKET"),
         ("bucketPrefix", "GCS_BUCKET_PREFIX"),
     ]
-    private static let flags = [("directAccess", "GCS_DIRECT_ACCESS")]
-
-    /// Adds options from the adapter's environment variables if they are missing, empty or false.
-    static func complete(_ options: inout JSONObject, from environment: [String: String]) {
-        AdapterOptions.complete(&options, texts: texts, flags: flags, from: environment)
-    }
+    static let flags = [("directAccess", "GCS_DIRECT_ACCESS")]
 
     init(_ options: inout AdapterOptions) throws(ConfigurationError) {
         let direct = try options.flag("directAccess") == true ? Configuration.DirectFiles() : nil

@@ -47,7 +47,7 @@ extension Configuration {
 }
 
 extension Configuration.S3 {
-    private static let texts = [
+    static let texts = [
         ("bucket", "S3_BUCKET"), ("region", "S3_REGION"), ("bucketPrefix", "S3_BUCKET_PREFIX"),
         ("fileAcl", "S3_FILE_ACL"), ("baseUrl", "S3_BASE_URL"), ("signatureVersion", "S3_SIGNATURE_VERSION"),
         ("globalCacheControl", "S3_GLOBAL_CACHE_CONTROL"), ("presignedUrlExpires", "S3_PRESIGNED_URL_EXPIRES"),
@@ -55,15 +55,10 @@ extension Configuration.S3 {
         ("endpoint", "AWS_ENDPOINT_URL"),
     ]
 
-    private static let flags = [
+    static let flags = [
         ("directAccess", "S3_DIRECT_ACCESS"), ("baseUrlDirect", "S3_BASE_URL_DIRECT"),
         ("presignedUrl", "S3_PRESIGNED_URL"),
     ]
-
-    /// Adds options from the adapter's environment variables if they are missing, empty or false.
-    static func complete(_ options: inout JSONObject, from environment: [String: String]) {
-        AdapterOptions.complete(&options, texts: texts, flags: flags, from: environment)
-    }
 
     init(_ options: inout AdapterOptions) throws(ConfigurationError) {
         for function in ["validateFilename", "generateKey"] where options.value(Name(function)) != nil {

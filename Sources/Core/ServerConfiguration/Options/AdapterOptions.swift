@@ -119,20 +119,4 @@ struct AdapterOptions {
     func refusal(_ key: String, _ why: String, _ instead: String) -> ConfigurationError {
         ConfigurationError("option \(path).\(key) of \(module): \(why). \(instead)")
     }
-
-    /// Adds options from the environment variables that parse-server's adapters read, if they are missing, empty or
-    /// false.
-    static func complete(
-        _ options: inout JSONObject, texts: [(String, String)], flags: [(String, String)],
-        from environment: [String: String]
-    ) {
-        for (name, variable) in texts where Configuration.isHarmless(options[Name(name)] ?? .null) {
-            if let text = environment[variable], !text.isEmpty { options[Name(name)] = .string(text) }
-        }
-        for (name, variable) in flags where Configuration.isHarmless(options[Name(name)] ?? .null) {
-            if let text = environment[variable], !text.isEmpty {
-                options[Name(name)] = .bool(text == "true" || text == "1")
-            }
-        }
-    }
 }
