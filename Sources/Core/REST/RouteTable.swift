@@ -119,11 +119,9 @@ package struct Route: Sendable {
     private(set) var row = 0
 
     /// - Parameter path: Components separated by slashes: names, `:parameters` and, as the last, `*rest`.
-    init(_ method: Method, _ path: String, _ traits: Traits = [], _ handler: @escaping Handler) {
-        self.init(method, path, traits, handler, unread: nil)
-    }
-
-    private init(_ method: Method, _ path: String, _ traits: Traits, _ handler: Handler?, unread: UnreadHandler?) {
+    init(
+        _ method: Method, _ path: String, _ traits: Traits = [], _ handler: Handler?, unread: UnreadHandler? = nil
+    ) {
         self.method = method
         self.path = path.split(separator: "/").map { component in
             switch component.first {
