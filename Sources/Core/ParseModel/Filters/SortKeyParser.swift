@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 extension SortKey {
@@ -28,7 +29,7 @@ extension JSONValue {
     public var parameterNames: [String] {
         switch self {
         case .string(let text):
-            text.parts(between: ",").map { $0.trimmingBlanks }.filter { !$0.isEmpty }
+            text.parts(between: ",").map { $0.trimmingBlanks(newlines: true) }.filter { !$0.isEmpty }
         case .array(let list):
             list.compactMap(\.stringValue).flatMap { JSONValue.string($0).parameterNames }
         default: []
@@ -41,19 +42,9 @@ extension JSONValue {
         switch self {
         case .number(let number): Int(exactly: number.rounded(.towardZero))
         case .string(let text):
-            Double(text.trimmingBlanks[...]).flatMap { Int(exactly: $0.rounded(.towardZero)) }
+            Double(text.trimmingBlanks(newlines: true)).flatMap { Int(exactly: $0.rounded(.towardZero)) }
         case .bool(let flag): flag ? 1 : 0
         default: nil
         }
-    }
-}
-
-extension StringProtocol {
-    /// The text without whitespace at either end.
-    var trimmingBlanks: String {
-        var view = Substring(self).unicodeScalars
-        while view.first?.properties.isWhitespace == true { view.removeFirst() }
-        while view.last?.properties.isWhitespace == true { view.removeLast() }
-        return String(view)
     }
 }
