@@ -244,6 +244,7 @@ struct OptionRuleTests {
             refusal(["serverURL": "localhost:1337/parse"])
                 == "serverURL should be a valid URL starting with https:// or http://")
         #expect(try load(["serverURL": "https://a.example/parse/"]).serverURL == "https://a.example/parse")
+        #expect(try load(["publicServerURL": "https://a.example/1//"]).publicServerURL == "https://a.example/1")
         #expect(refusal(["publicServerURL": "a.example"]) != nil)
         #expect(try load(["port": 8080, "mountPath": "api"]).serverURL == "http://localhost:8080/api")
         #expect(try load(["mountPath": "/"]).mountPath == "/")

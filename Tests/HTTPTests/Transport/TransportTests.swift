@@ -210,7 +210,7 @@ struct TransportTests {
             #expect(answer.json["address"] == .string("9.9.9.9"))
         }
         try await Server.run {
-            $0.publicServerURL = "https://public.example/1/"
+            $0.publicServerURL = "https://public.example/1"
         } body: { client in
             let answer = try await client.request("GET", "/parse/x", headers: headers)
             #expect(answer.json["mountURL"] == .string("https://public.example/1"))

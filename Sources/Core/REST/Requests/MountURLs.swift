@@ -24,8 +24,8 @@ final class MountURLs: Sendable {
     private let last = Mutex<(origin: Origin, url: String)?>(nil)
 
     init(_ configuration: Configuration) {
-        publicURL = configuration.publicServerURL?.withoutTrailingSlashes
-        serverURL = configuration.serverURL.withoutTrailingSlashes
+        publicURL = configuration.publicServerURL
+        serverURL = configuration.serverURL
         mount = configuration.mount
         trustProxy = configuration.trustProxy
         speaksTLS = configuration.https != nil
@@ -85,13 +85,5 @@ final class MountURLs: Sendable {
     /// Whether text sent by a client has only characters allowed in a URL's host and port.
     private static func isHost(_ text: String) -> Bool {
         text.utf8.allSatisfy { $0.isASCIIAlphanumeric || ".-_:[]".utf8.contains($0) }
-    }
-}
-
-extension String {
-    var withoutTrailingSlashes: String {
-        var result = self
-        while result.hasSuffix("/") { result.removeLast() }
-        return result
     }
 }

@@ -30,10 +30,7 @@ extension Configuration {
             mistakes.add(keysRequired, appId.isEmpty ? "appId" : "masterKey")
         }
         if !mountPath.hasPrefix("/") { mountPath = "/" + mountPath }
-        if serverURL.isEmpty {
-            let path = mountPath.hasSuffix("/") ? String(mountPath.dropLast()) : mountPath
-            serverURL = "\(scheme)://localhost:\(port)\(path)"
-        }
+        if serverURL.isEmpty { serverURL = "\(scheme)://localhost:\(port)\(mount)" }
         databaseOptions.schemaCacheTtl = max(1, databaseOptions.schemaCacheTtl)
         // parse-server 9 removed both options.
         if preset >= 9 { (pages.enableRouter, cloudMain.decodesPointers) = (true, true) }
