@@ -157,19 +157,15 @@ struct EnvelopeOpener: Sendable {
         if bytes.isEmpty { return ([:], [:]) }
         let contentType = request.headers[.contentType]
         if let contentType, isForm(request, target) {
-            let form = try form(bytes, contentType)
-            return (form.fields, form.files)
+            do {
+                let form = try MultipartForm(bytes, contentType: contentType)
+                return (form.fields, form.files)
+            } catch {
+                throw ParseError(ParseError.invalidJSON, error.message)
+            }
         }
         try refuseCharset(contentType)
         return (try JSONBody.parse(bytes, contentType: contentType), [:])
-    }
-
-    private static func form(_ bytes: [UInt8], _ contentType: String) throws(ParseError) -> MultipartForm {
-        do {
-            return try MultipartForm(bytes, contentType: contentType)
-        } catch {
-            throw ParseError(ParseError.invalidJSON, error.message)
-        }
     }
 
     private static func isForm(_ request: IncomingRequest, _ target: RequestTarget) -> Bool {
