@@ -27,15 +27,16 @@ extension GeoPoint {
     ///
     /// If the first corner is more than 180° east of the second, the box crosses the antimeridian.
     func isInBox(between first: GeoPoint, and second: GeoPoint) -> Bool {
-        func isBetween(_ value: Double, _ one: Double, _ other: Double) -> Bool {
-            min(one, other) <= value && value <= max(one, other)
-        }
         guard isBetween(latitude, first.latitude, second.latitude) else { return false }
         guard first.longitude - second.longitude > 180 else {
             return isBetween(longitude, first.longitude, second.longitude)
         }
         return first.longitude <= longitude && longitude <= 180 || -180 <= longitude && longitude <= second.longitude
     }
+}
+
+private func isBetween(_ value: Double, _ one: Double, _ other: Double, tolerance: Double = 0) -> Bool {
+    min(one, other) - tolerance <= value && value <= max(one, other) + tolerance
 }
 
 extension GeoPolygon {
@@ -50,7 +51,12 @@ extension GeoPolygon {
             let (placeX, placeY) = (place.longitude - from.longitude, place.latitude - from.latitude)
             // Positive if the point is left of the edge.
             let side = x * placeY - y * placeX
-            if abs(side) <= GeoPoint.tolerance, isBetween(place, from, to) { return true }
+            if abs(side) <= GeoPoint.tolerance,
+                isBetween(place.latitude, from.latitude, to.latitude, tolerance: GeoPoint.tolerance),
+                isBetween(place.longitude, from.longitude, to.longitude, tolerance: GeoPoint.tolerance)
+            {
+                return true
+            }
             if from.latitude <= place.latitude {
                 if to.latitude > place.latitude, side > 0 { windings += 1 }
             } else if to.latitude <= place.latitude, side < 0 {
@@ -58,14 +64,6 @@ extension GeoPolygon {
             }
         }
         return windings != 0
-    }
-
-    private func isBetween(_ place: GeoPoint, _ from: GeoPoint, _ to: GeoPoint) -> Bool {
-        func isBetween(_ value: Double, _ one: Double, _ other: Double) -> Bool {
-            min(one, other) - GeoPoint.tolerance <= value && value <= max(one, other) + GeoPoint.tolerance
-        }
-        return isBetween(place.latitude, from.latitude, to.latitude)
-            && isBetween(place.longitude, from.longitude, to.longitude)
     }
 
     /// Whether one corner list, including the repeated first corner, is a rotation of the other or of its reverse, like
