@@ -163,19 +163,16 @@ struct PageRequest {
     }
 
     /// Returns a field of the form or else of the query, or nil if it is missing, empty, repeated or contains NUL.
-    func field(_ name: Name) -> String? {
-        for fields in [form, query] {
-            if let value = fields[name] { return value.stringValue.flatMap { Self.isUsable($0) ? $0 : nil } }
-        }
-        return nil
-    }
+    func field(_ name: Name) -> String? { Self.usable(form[name] ?? query[name]) }
 
     /// Whether the form contains a field more than once.
     func isRepeated(_ name: Name) -> Bool { form[name]?.arrayValue != nil }
 
-    func queried(_ name: Name) -> String? { query[name]?.stringValue.flatMap { Self.isUsable($0) ? $0 : nil } }
+    func queried(_ name: Name) -> String? { Self.usable(query[name]) }
 
     var locale: String? { queried("locale") ?? field("locale") ?? localeField }
 
-    private static func isUsable(_ text: String) -> Bool { !text.isEmpty && !text.utf8.contains(0) }
+    private static func usable(_ value: JSONValue?) -> String? {
+        value?.stringValue.flatMap { $0.isEmpty || $0.utf8.contains(0) ? nil : $0 }
+    }
 }
