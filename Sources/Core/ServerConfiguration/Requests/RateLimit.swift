@@ -89,14 +89,12 @@ public struct RateLimit: Sendable {
     public func exempts(_ address: IPAddress) -> Bool {
         switch exemption {
         case .noCaller: false
-        case .thisMachine:
-            address == Self.loopback4 || address.mappedVersion4 == Self.loopback4 || address == Self.loopback6
+        case .thisMachine: Self.thisMachine?.contains(address) ?? false
         case .privateNetworks: Self.privateNetworks?.contains(address) ?? false
         }
     }
 
-    private static let loopback4 = IPAddress("127.0.0.1")
-    private static let loopback6 = IPAddress("::1")
+    private static let thisMachine = try? AddressList(Configuration.thisMachine)
 
     /// The private and shared networks of RFC 1918, RFC 4193 and RFC 6598, and link-local and loopback addresses.
     private static let privateNetworks = try? AddressList([
