@@ -121,8 +121,7 @@ package struct FileNaming {
         let fileExtension = trimmed.lastIndex(of: ".").map { trimmed[trimmed.index(after: $0)...] }
         var judged: [String] = []
         if let fileExtension { judged.append(fileExtension.filter { $0 != " " }) }
-        if fileExtension == nil, let given { judged.append(String(given.subtype)) }
-        if fileExtension != nil, !isKnown, let given, given != formType { judged.append(String(given.subtype)) }
+        if let given, fileExtension == nil || !isKnown && given != formType { judged.append(String(given.subtype)) }
         return judged.filter { !$0.isEmpty }
     }
 
