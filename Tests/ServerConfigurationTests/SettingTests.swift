@@ -53,7 +53,6 @@ struct SettingTests {
         #expect(unset["filesAdapter"]?.lines["filesAdapter"]?["module"] == "@parse/s3-files-adapter")
         #expect(unset["audit"]?.lines["audit"]?["events"]?.arrayValue?.isEmpty == false)
         #expect(unset["statementTimeout"]?.lines == ["statementTimeout": 30000])
-        // The only definitions in the binary.
         #expect(unset["classDefinitions"]?.lines == ["classDefinitions": "music"])
         #expect(unset["masterKeyIps"]?.lines == ["masterKeyIps": ["127.0.0.1", "::1"]])
         let file: JSONObject = [

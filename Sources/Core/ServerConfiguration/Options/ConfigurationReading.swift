@@ -112,18 +112,14 @@ extension Configuration {
     /// settings, such as metrics without a key.
     func warnings(_ values: [String: JSONValue]) -> [String] {
         var warnings = DatabaseOptions.warnings(values["databaseOptions"]?.objectValue ?? [:])
-        if preset >= 9 {
-            if values["encodeParseObjectInCloudFunction"] == false {
-                warnings.append(
-                    "option encodeParseObjectInCloudFunction has no effect: parse-server 9 removed it; up to preset 8 it "
-                        + "can be false")
-            }
-            if values["pages"]?["enableRouter"] == false {
-                warnings.append(
-                    "option pages.enableRouter has no effect: parse-server 9 removed it; up to preset 8 it can be false"
-                )
-            }
-        }
+        func warn(if applies: Bool, _ text: String) { if applies { warnings.append(text) } }
+        warn(
+            if: preset >= 9 && values["encodeParseObjectInCloudFunction"] == false,
+            "option encodeParseObjectInCloudFunction has no effect: parse-server 9 removed it; up to preset 8 it can be "
+                + "false")
+        warn(
+            if: preset >= 9 && values["pages"]?["enableRouter"] == false,
+            "option pages.enableRouter has no effect: parse-server 9 removed it; up to preset 8 it can be false")
         if pages.enableRouter {
             warnings += customPages.urls.keys.map(\.rawValue).sorted().map {
                 "option customPages.\($0) has no effect: the server shows its own pages. To redirect instead, set "
@@ -137,27 +133,22 @@ extension Configuration {
                         + "Roost has its own WebSockets")
             }
         }
-        if values["startLiveQueryServer"] == false, liveQuery.isServed {
-            warnings.append(
-                "option startLiveQueryServer has no effect: liveQueryServerOptions turns live queries on, as in parse-server. "
-                    + "To turn them off, remove liveQueryServerOptions")
-        }
-        if metrics.port != nil, !metrics.isLocal, metrics.key == nil {
-            warnings.append(
-                "option metrics.host: anyone who can reach the port can read the metrics. Set metrics.key to prevent that"
-            )
-        }
-        if trustProxy == .everybody {
-            warnings.append(
-                "option trustProxy: true trusts every client's X-Forwarded-For, so masterKeyIps and the other address lists "
-                    + "check only its last address, which the nearest proxy added. Set trustProxy to the number of "
-                    + "proxies, or to their addresses")
-        }
-        if liveQuery.isServed, !liveQuery.isPublished {
-            warnings.append(
-                "option liveQuery.classNames names no class, so clients of live queries get no events. Name the classes whose "
-                    + "changes are published")
-        }
+        warn(
+            if: values["startLiveQueryServer"] == false && liveQuery.isServed,
+            "option startLiveQueryServer has no effect: liveQueryServerOptions turns live queries on, as in parse-server. "
+                + "To turn them off, remove liveQueryServerOptions")
+        warn(
+            if: metrics.port != nil && !metrics.isLocal && metrics.key == nil,
+            "option metrics.host: anyone who can reach the port can read the metrics. Set metrics.key to prevent that")
+        warn(
+            if: trustProxy == .everybody,
+            "option trustProxy: true trusts every client's X-Forwarded-For, so masterKeyIps and the other address lists "
+                + "check only its last address, which the nearest proxy added. Set trustProxy to the number of proxies, or "
+                + "to their addresses")
+        warn(
+            if: liveQuery.isServed && !liveQuery.isPublished,
+            "option liveQuery.classNames names no class, so clients of live queries get no events. Name the classes whose "
+                + "changes are published")
         return warnings + pages.warnings + accountMail.warnings + fileStoreWarnings
     }
 }
