@@ -77,16 +77,11 @@ extension ParseRoutes {
     }
 
     private static func write(_ element: Envelope) -> TransactionWrite? {
-        var path = RouteTable.canonical(element.path)[...]
-        guard let first = path.popFirst() else { return nil }
-        let className =
-            first.hasSameBytes(as: ClassPath.classes.text)
-            ? path.popFirst() : ClassPath.className(ofPath: Name(first))?.text
-        guard let className else { return nil }
-        switch (element.method, path.first) {
+        guard let (className, objectId) = ClassPath.target(of: element.path) else { return nil }
+        switch (element.method, objectId) {
         case (.post, nil): return TransactionWrite(.create, className, element.body)
-        case (.put, .some(let id)): return TransactionWrite(.update(objectId: id), className, element.body)
-        case (.delete, .some(let id)): return TransactionWrite(.delete(objectId: id), className)
+        case (.put, let id?): return TransactionWrite(.update(objectId: id), className, element.body)
+        case (.delete, let id?): return TransactionWrite(.delete(objectId: id), className)
         default: return nil
         }
     }
