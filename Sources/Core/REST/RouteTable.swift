@@ -193,7 +193,7 @@ package struct Route: Sendable {
         guard components.count == path.count || endsWithRest && components.count > path.count else { return false }
         return (1..<path.count).allSatisfy { index in
             guard case .literal(let name) = path[index] else { return true }
-            return components[index].utf8.elementsEqual(name.utf8, by: Self.isSameLetter)
+            return components[index].utf8.elementsEqual(name.utf8) { $0.lowercasedASCII == $1.lowercasedASCII }
         }
     }
 
@@ -215,12 +215,6 @@ package struct Route: Sendable {
             if case .literal(let name) = component { components[index] = name }
         }
         return components
-    }
-
-    private static func isSameLetter(_ left: UInt8, _ right: UInt8) -> Bool {
-        if left == right { return true }
-        let lowercase = left | 0x20
-        return lowercase == right | 0x20 && lowercase >= UInt8(ascii: "a") && lowercase <= UInt8(ascii: "z")
     }
 }
 
