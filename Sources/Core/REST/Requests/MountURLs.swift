@@ -8,11 +8,7 @@ import Synchronization
 final class MountURLs: Sendable {
     private struct Origin: Equatable {
         var isSecure: Bool
-        var host: String
-
-        static func == (left: Origin, right: Origin) -> Bool {
-            left.isSecure == right.isSecure && left.host.hasSameBytes(as: right.host)
-        }
+        var host: Name
     }
 
     private let publicURL: String?
@@ -53,8 +49,8 @@ final class MountURLs: Sendable {
         let origin = origin(host, peer, forwardedHost(), forwardedProtocol())
         guard !origin.host.isEmpty else { return serverURL }
         if let known = last.withLock({ $0?.origin == origin ? $0?.url : nil }) { return known }
-        guard Self.isHost(origin.host) else { return serverURL }
-        let url = (origin.isSecure ? "https://" : "http://") + origin.host + mount
+        guard Self.isHost(origin.host.text) else { return serverURL }
+        let url = (origin.isSecure ? "https://" : "http://") + origin.host.text + mount
         last.withLock { $0 = (origin, url) }
         return url
     }
@@ -63,10 +59,10 @@ final class MountURLs: Sendable {
         _ host: String?, _ peer: String, _ forwardedHost: @autoclosure () -> String?,
         _ forwardedProtocol: @autoclosure () -> String?
     ) -> Origin {
-        var origin = Origin(isSecure: speaksTLS, host: host ?? "")
+        var origin = Origin(isSecure: speaksTLS, host: Name(host ?? ""))
         guard trustProxy.trusts(peer: peer) else { return origin }
         if let scheme = forwardedProtocol() { origin.isSecure = Self.first(scheme) == "https" }
-        if let host = forwardedHost() { origin.host = Self.first(host) }
+        if let host = forwardedHost() { origin.host = Name(Self.first(host)) }
         return origin
     }
 
@@ -74,7 +70,7 @@ final class MountURLs: Sendable {
     func clientView(of request: IncomingRequest) -> (scheme: String, host: String) {
         let origin = origin(
             request.authority, request.peer, request.headers[.forwardedHost], request.headers[.forwardedProtocol])
-        return (origin.isSecure ? "https" : "http", origin.host)
+        return (origin.isSecure ? "https" : "http", origin.host.text)
     }
 
     /// Proxies append their entry to the list, so the first is the client's.
