@@ -14,13 +14,11 @@ extension SortKey {
 
     /// Parses an `order`: a comma-separated list or a JSON list of names, with a leading `-` for descending order.
     public static func list(_ value: JSONValue?) -> [SortKey] {
-        value.map(\.parameterNames).map { names in
-            names.compactMap { name in
-                let descending = name.dropping(prefix: "-")
-                let field = descending ?? name.dropping(prefix: "+") ?? name
-                return field.isEmpty ? nil : SortKey(FieldPath(field), isDescending: descending != nil)
-            }
-        } ?? []
+        (value?.parameterNames ?? []).compactMap { name in
+            let descending = name.dropping(prefix: "-")
+            let field = descending ?? name.dropping(prefix: "+") ?? name
+            return field.isEmpty ? nil : SortKey(FieldPath(field), isDescending: descending != nil)
+        }
     }
 }
 

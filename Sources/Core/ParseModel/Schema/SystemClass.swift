@@ -107,9 +107,7 @@ public enum SystemClass {
 
     /// Returns the default fields of a class: the common ones, then those of a system class.
     public static func defaultFields(of className: String) -> OrderedDictionary<Name, Field> {
-        var fields = commonFields
-        for (name, field) in ownFields[className] ?? [:] { fields[name] = field }
-        return fields
+        commonFields.merging(ownFields[className] ?? [:]) { $1 }
     }
 
     /// Whether a field is a default field of the class, which can't be added or removed.
