@@ -1,6 +1,7 @@
 import Encoding
 import JSON
 import ParseModel
+import ServerConfiguration
 
 /// Validates the names and types of uploaded files.
 package struct FileNaming {
@@ -126,10 +127,6 @@ package struct FileNaming {
     }
 
     private static func isAllowed(_ fileExtension: String, by patterns: [String]) -> Bool {
-        patterns.contains { pattern in
-            if pattern == "*" { return true }
-            guard let regex = try? Regex(pattern) else { return false }
-            return fileExtension.firstMatch(of: regex) != nil
-        }
+        patterns.contains { $0 == "*" || RegularExpression($0)?.isFound(in: fileExtension) == true }
     }
 }
