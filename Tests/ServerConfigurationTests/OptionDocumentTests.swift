@@ -76,8 +76,8 @@ import Testing
     private static var memberVariables: [String] {
         ["| Object | Its variables begin with | Needed |", "|---|---|---|"]
             + MemberVariables.all.sorted { $0.path.lexicographicallyPrecedes($1.path) }.map { variables in
-                let needed = variables.needed.sorted().map { " `\($0)`" }.joined(separator: ",")
-                return "| `\(variables.path.joined(separator: "."))` | `\(variables.prefix)_` |\(needed) |"
+                let needed = variables.form.needed.sorted().map { " `\($0)`" }.joined(separator: ",")
+                return "| `\(variables.path.joined(separator: "."))` | `\(variables.form.prefix)_` |\(needed) |"
             }
     }
 }

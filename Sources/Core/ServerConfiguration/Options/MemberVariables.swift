@@ -5,14 +5,10 @@ import JSON
 package struct MemberVariables: Sendable {
     /// The path to the object that contains the members, for example `["accountLockout"]`.
     package let path: [String]
-    /// The prefix of the variables' names.
-    package let prefix: String
+    /// The prefix of the variables' names, and the needed members.
+    package let form: OptionDefinition.Variables
     /// The members with the kinds of their values.
     package let members: [String: OptionDefinition.Kind]
-    /// The members that the variables must set if the option isn't set otherwise. If one is missing, all are ignored.
-    package let needed: Set<String>
-    /// Whether the members form an additional element of a list.
-    let isElement: Bool
 
     /// The variables of all options. Those of an outer object precede those of its nested objects.
     package static let all = OptionTable.all.flatMap { variables(of: $0, [$0.name]) }
@@ -23,9 +19,8 @@ package struct MemberVariables: Sendable {
         let members = definition.members.filter { !unbuilt.contains($0.name) }
         return [
             MemberVariables(
-                path: path, prefix: variables.prefix,
-                members: Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.kind) }),
-                needed: variables.needed, isElement: variables.isElement)
+                path: path, form: variables,
+                members: Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.kind) }))
         ] + inner
     }
 
@@ -51,10 +46,10 @@ package struct MemberVariables: Sendable {
             given[member] = try kind.read(text, "\(path.joined(separator: ".")).\(member)")
         }
         guard !given.isEmpty, let option = path.first else { return nil }
-        let isGiven = !isElement && values[option].map { !$0.isNull } ?? false
-        guard isGiven || needed.allSatisfy({ given[Name($0)] != nil }) else {
-            let missing = needed.sorted().map(variable).joined(separator: " and ")
-            return "the variables \(prefix)_… have no effect without \(missing)"
+        let isGiven = !form.isElement && values[option].map { !$0.isNull } ?? false
+        guard isGiven || form.needed.allSatisfy({ given[Name($0)] != nil }) else {
+            let missing = form.needed.sorted().map(variable).joined(separator: " and ")
+            return "the variables \(form.prefix)_… have no effect without \(missing)"
         }
         values[option] = adding(given, to: values[option] ?? .null, at: path.dropFirst())
         return nil
@@ -63,7 +58,7 @@ package struct MemberVariables: Sendable {
     /// Returns the value with members added to the object at the path. Leaves values of other kinds unchanged, since a
     /// later check rejects them.
     private func adding(_ given: JSONObject, to value: JSONValue, at path: ArraySlice<String>) -> JSONValue {
-        if path.isEmpty, isElement {
+        if path.isEmpty, form.isElement {
             switch value {
             case .null: return .array([.object(given)])
             case .array(let list): return .array(list + [.object(given)])
@@ -82,8 +77,8 @@ package struct MemberVariables: Sendable {
     }
 
     func variable(of member: String) -> String {
-        if let irregular = Self.irregular[member] { return "\(prefix)_\(irregular)" }
-        var name = prefix + "_"
+        if let irregular = Self.irregular[member] { return "\(form.prefix)_\(irregular)" }
+        var name = form.prefix + "_"
         var followsCapital = true
         for letter in member {
             if letter.isUppercase, !followsCapital { name += "_" }

@@ -23,11 +23,11 @@ public struct OptionDefinition: Sendable {
     }
 
     /// The environment variables of the members of an object.
-    struct Variables: Sendable {
-        let prefix: String
+    package struct Variables: Sendable {
+        package let prefix: String
         /// The members that the variables must set if the option isn't set otherwise. If one is missing, all are
         /// ignored.
-        var needed: Set<String> = []
+        package var needed: Set<String> = []
         /// Whether the members form an additional element of a list.
         var isElement = false
     }
