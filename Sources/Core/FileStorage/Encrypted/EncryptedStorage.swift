@@ -113,6 +113,7 @@ public struct EncryptedStorage: FileStorage {
     /// Re-encrypts a file with the current key and format. The file stays readable, because the new version replaces it
     /// only when complete.
     ///
+    /// - Parameter isDryRun: Whether to leave the file as it is.
     /// - Returns: The plaintext size in bytes, or nil if the file is up to date or doesn't exist.
     /// - Throws: ``FileStorageError/notReadable``, ``Replaced``, or an error of the storage.
     public func encryptAnew(name: String, isDryRun: Bool) async throws -> Int64? {

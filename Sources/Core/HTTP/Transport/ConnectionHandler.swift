@@ -20,9 +20,6 @@ struct ConnectionHandler: Sendable {
     private let meters: RequestMeters?
     private let shards: [ObjectIdentifier: RequestMeters.Shard]
 
-    /// - Parameters:
-    ///   - eventLoops: The event loops of the connections.
-    ///   - meters: The request meters, or nil to record none.
     init(
         responder: Responder, connections: OpenConnections, transferTimeout: TransferTimeout,
         limits: HTTPServer.Limits, certificate: ServerCertificate?, eventLoops: any EventLoopGroup,

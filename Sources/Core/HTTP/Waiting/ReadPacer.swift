@@ -170,8 +170,8 @@ package final class ReadPacer: ChannelDuplexHandler {
         }
     }
 
-    /// Returns the length of the input up to the `maxCount`th empty line or `end`, and its number of lines. An empty line
-    /// ends a request head, so this limits the heads in a slice.
+    /// Returns the length of the input up to the `maxCount`th empty line or `end`, and its number of lines. An empty
+    /// line ends a request head, so this limits the heads in a slice.
     private static func blocks(
         _ maxCount: Int, in bytes: UnsafeRawBufferPointer, upTo end: Int
     ) -> (length: Int, lines: Int) {

@@ -57,8 +57,8 @@ package final class WebSocketSlots: Sendable {
         self.handshakes = Gate(capacity: handshakes)
     }
 
-    /// Runs a handshake when it is its turn, round robin by network, and then pauses for three times its duration, but
-    /// 2 to 20 ms. So endless handshakes leave most of the event loops' time to requests.
+    /// Runs a handshake when it is its turn, round robin by network, and then pauses for three times its duration, at
+    /// least 2 ms and at most 20 ms. So endless handshakes leave most of the event loops' time to requests.
     ///
     /// - Throws: The errors of `body`, or `CancellationError` if the client disconnects while waiting.
     package func shakeHands<R: Sendable>(
@@ -73,7 +73,8 @@ package final class WebSocketSlots: Sendable {
         return try await body()
     }
 
-    /// Acquires a slot. If all are taken, evicts an unauthenticated client and closes its connection.
+    /// Acquires a slot. If all of them, or all that the network may have, are taken, evicts an unauthenticated client
+    /// and closes its connection.
     ///
     /// - Parameters:
     ///   - sender: The network of the client.

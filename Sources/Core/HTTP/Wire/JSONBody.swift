@@ -11,8 +11,9 @@ package enum JSONBody {
     /// - Parameters:
     ///   - bytes: The whole body.
     ///   - contentType: The content type. A form is parsed as a form unless its body looks like JSON.
-    /// - Returns: The object. An array becomes an object with the keys `0`, `1`, …, and an empty body an empty object.
-    /// - Throws: ``HTTPError`` 400 if the body isn't JSON, is nested too deeply, is neither an object nor an array, or
+    /// - Returns: The object. An array becomes an object with the keys `0`, `1`, …. An empty body becomes an empty
+    ///   object.
+    /// - Throws: ``HTTPError`` 400 if the body is neither a JSON object or array nor a form, is nested too deeply, or
     ///   contains NUL characters.
     package static func parse(_ bytes: [UInt8], contentType: String?) throws(HTTPError) -> JSONObject {
         let bytes = withoutByteOrderMark(bytes)

@@ -81,8 +81,8 @@ public final class BulkConnection {
     ///
     /// - Parameters:
     ///   - sql: `COPY … FROM STDIN (FORMAT binary)`.
-    ///   - send: Receives a function that sends a buffer and can be called repeatedly. An error thrown here aborts the
-    ///     COPY.
+    ///   - send: Receives a function that sends a buffer and can be called repeatedly. If `send` throws, the COPY is
+    ///     aborted.
     /// - Returns: The number of rows stored.
     /// - Throws: `PostgresError`, or the error of `send`.
     @discardableResult

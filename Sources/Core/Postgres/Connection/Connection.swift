@@ -42,8 +42,8 @@ package final class Connection {
     var isSwollen = false
     /// Whether the connection was closed because the server stopped responding.
     private(set) var wasSilent = false
-    /// The time at which a request was last stopped on this connection, or nil if none was. Its cancel request can arrive late and
-    /// hit a later statement.
+    /// The time at which a request was last stopped on this connection, or nil if none was. Its cancel request can
+    /// arrive late and hit a later statement.
     package var stoppedAt: MonotonicInstant?
     /// Whether the server options don't apply to the session, because a pooler rejects or ignores them.
     var isWithoutOptions = false

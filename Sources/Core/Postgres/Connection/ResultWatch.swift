@@ -9,8 +9,8 @@
 /// Estimates the memory of an incoming result. libpq keeps all rows until the last one has arrived.
 ///
 /// libpq doesn't report its memory use, so this measures the process memory with every eighth receive of an incomplete
-/// result. Most results are complete before that. Because other work also makes the process grow, a result exceeds the
-/// limit only if more than an eighth of the limit was ready on its socket before the receives. The rest may have
+/// result. Most results are complete before that. Because other work also makes the process grow, a result counts as
+/// too large only if more than an eighth of the limit was ready on its socket before the receives. The rest may have
 /// arrived during them, which isn't counted.
 struct ResultWatch {
     private static let interval = 8
@@ -24,9 +24,9 @@ struct ResultWatch {
     /// A lower bound of the bytes that libpq has read.
     private var consumed = 0
 
-    /// Receives with a libpq call. If a part of a result has already arrived, records the bytes that are ready before the
-    /// call, and a lower bound of those that it read: bytes that arrive during the call hide some, but at least one piece
-    /// is counted if it was ready.
+    /// Calls `consume`, which reads from the socket, and returns its result. If part of a query result has already
+    /// arrived, records the bytes that are ready before the call and a lower bound of the bytes that it reads. Bytes
+    /// that arrive during the call reduce this bound, but not below one piece if that much was ready.
     mutating func receive(from socket: Int32, _ consume: () -> Bool) -> Bool {
         guard receives > 0, let before = Self.bytesReady(on: socket) else { return consume() }
         offered += before

@@ -60,7 +60,8 @@ extension PostgresConfiguration {
     /// Returns a connection string whose sessions see the tables of only one schema.
     ///
     /// - Parameters:
-    ///   - text: A connection string. Returned unchanged if libpq can't parse it or it already ends with this setting.
+    ///   - text: A connection string. Returned unchanged if libpq can't parse it or its server options already end with
+    ///     this setting.
     ///   - schema: The schema, or nil to return `text` unchanged.
     public static func connectionString(_ text: String, schema: String?) -> String {
         guard let schema else { return text }

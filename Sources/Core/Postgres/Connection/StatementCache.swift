@@ -15,8 +15,8 @@ package final class PreparedStatement {
     }
 }
 
-/// The prepared statements of one connection. Their number and the bytes of their SQL are limited, because the server
-/// uses about 50 times as much memory for each.
+/// The prepared statements of one connection. Their number and the total size of their SQL are limited, because on the
+/// server each takes about 50 times the memory of its SQL.
 package struct StatementCache {
     private let limit: Int
     private let byteLimit: Int

@@ -11,7 +11,7 @@ extension SharedPool {
         return leastBusy(where: { $0.inFlight.batched == 0 && !(isAnyQuiet && $0.inFlight.writes > 0) })
     }
 
-    /// Returns the connection for the next reads that may take long, or nil if all have a batch in flight. The first
+    /// Returns the connection for the next reads that may take long, or nil if all are busy with reads. The first
     /// connection is reserved for other requests if there are several.
     ///
     /// - Parameter isAlone: Whether the read has its own sync. No others follow until it is done, because each may use
