@@ -38,7 +38,7 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
                 return (false, nil)
             }
         }
-        if let continuation { Self.resume(continuation, result) }
+        continuation?.resume(with: result)
         return isFirst
     }
 
@@ -53,7 +53,7 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
             return result
         }
         guard let result else { return true }
-        Self.resume(continuation, result)
+        continuation.resume(with: result)
         return false
     }
 
@@ -62,18 +62,9 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
     /// - Parameter send: Returns false if the client has ended.
     @inline(__always)
     package func value(sending send: () -> Bool) async throws -> Value {
+        // Unsafe continuations are faster. The states ensure that each is resumed exactly once.
         try await withUnsafeThrowingContinuation { continuation in
             if wait(with: continuation), !send() { fulfill(.failure(.shutDown)) }
-        }
-    }
-
-    // Unsafe continuations are faster. The states ensure that each is resumed exactly once.
-    private static func resume(
-        _ continuation: UnsafeContinuation<Value, any Error>, _ result: Result<Value, PostgresError>
-    ) {
-        switch result {
-        case .success(let value): continuation.resume(returning: value)
-        case .failure(let error): continuation.resume(throwing: error)
         }
     }
 }
