@@ -96,9 +96,8 @@ public final class PostgresClient: Sendable {
     /// - Parameter readOnly: Whether the statement changes nothing and can be resent if its response is lost.
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement, readOnly: Bool = false) async throws -> PostgresResult {
-        let results = try await perform(Request(Self.content([statement]), isReadOnly: readOnly), [statement])
-        guard let result = results.first else { throw PostgresError.noResult }
-        return result
+        try Self.last(
+            of: try await perform(Request(Self.content([statement]), isReadOnly: readOnly), [statement]))
     }
 
     /// Runs statements in one transaction, usually in one round trip. Either all of them take effect or none.

@@ -31,18 +31,17 @@ public final class PostgresSession: Sendable {
     ///
     /// - Throws: `PostgresError`.
     public func query(_ statement: Statement) async throws -> PostgresResult {
-        let results = try await perform(.statements([EncodedStatement(statement)]))
-        guard let result = results.first else { throw PostgresError.noResult }
-        return result
+        try PostgresClient.last(of: try await perform(.statements([EncodedStatement(statement)])))
     }
 
     /// Runs statements in one round trip. Outside a transaction, either all of them take effect or none.
     ///
+    /// - Parameter sizeLimit: The result size in bytes above which the server stops the statements.
     /// - Returns: One result per statement.
     /// - Throws: The first `PostgresError`.
-    public func group(_ statements: [Statement]) async throws -> [PostgresResult] {
+    public func group(_ statements: [Statement], sizeLimit: Int = .max) async throws -> [PostgresResult] {
         guard !statements.isEmpty else { return [] }
-        return try await perform(.statements(statements.map { try EncodedStatement($0) }))
+        return try await perform(.statements(statements.map { try EncodedStatement($0) }), sizeLimit: sizeLimit)
     }
 
     /// Runs `body` without a time limit for its statements on this connection.
@@ -60,11 +59,6 @@ public final class PostgresSession: Sendable {
     }
 
     // MARK: For the client
-
-    /// Runs reads in one round trip, and stops them if a result exceeds `sizeLimit` bytes.
-    func group(_ statements: [Statement], sizeLimit: Int) async throws -> [PostgresResult] {
-        try await perform(.statements(statements.map { try EncodedStatement($0) }), sizeLimit: sizeLimit)
-    }
 
     /// Runs a script, then resets the session.
     func execute(script: String) async throws { _ = try await perform(.script(script)) }
