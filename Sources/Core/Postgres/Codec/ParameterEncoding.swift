@@ -15,7 +15,6 @@ enum ParameterEncoding {
         case .bytes(let value): bytes += value
         case .jsonb(let json): append(json: json, to: &bytes)
         case .textArray(let list): append(list, of: .text, to: &bytes) { $1.append(contentsOf: $0.utf8) }
-        case .nullableTextArray(let list): append(nullable: list, to: &bytes)
         case .doubleArray(let list): append(list, of: .float8, to: &bytes) { append($0.bitPattern, to: &$1) }
         case .boolArray(let list): append(list, of: .bool, to: &bytes) { $1.append($0 ? 1 : 0) }
         case .timestampArray(let list):
@@ -55,30 +54,14 @@ enum ParameterEncoding {
     private static func append<E>(
         _ list: [E], of type: PostgresType, to bytes: inout [UInt8], _ element: (E, inout [UInt8]) -> Void
     ) {
-        appendHeader(list.count, type, hasNulls: false, to: &bytes)
-        for value in list { appendSized(to: &bytes) { element(value, &$0) } }
-    }
-
-    private static func append(nullable list: [String?], to bytes: inout [UInt8]) {
-        appendHeader(list.count, .text, hasNulls: list.contains { $0 == nil }, to: &bytes)
-        for value in list {
-            if let value {
-                appendSized(to: &bytes) { $0.append(contentsOf: value.utf8) }
-            } else {
-                append(Int32(-1), to: &bytes)
-            }
-        }
-    }
-
-    /// Appends the array header: dimensions, NULL flag, element type and, if there are elements, their count and lower
-    /// bound.
-    private static func appendHeader(_ count: Int, _ type: PostgresType, hasNulls: Bool, to bytes: inout [UInt8]) {
-        append(Int32(count == 0 ? 0 : 1), to: &bytes)
-        append(Int32(hasNulls ? 1 : 0), to: &bytes)
+        // The header: dimensions, NULL flag, element type and, if there are elements, their count and lower bound.
+        append(Int32(list.isEmpty ? 0 : 1), to: &bytes)
+        append(Int32(0), to: &bytes)
         append(type.rawValue, to: &bytes)
-        guard count > 0 else { return }
-        append(Int32(clamping: count), to: &bytes)
+        guard !list.isEmpty else { return }
+        append(Int32(clamping: list.count), to: &bytes)
         append(Int32(1), to: &bytes)
+        for value in list { appendSized(to: &bytes) { element(value, &$0) } }
     }
 
     /// Appends a value, preceded by its length in bytes.

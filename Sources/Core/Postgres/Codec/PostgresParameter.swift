@@ -15,8 +15,6 @@ public enum PostgresParameter: Sendable {
     /// `jsonb`, as JSON text in UTF-8.
     case jsonb([UInt8])
     case textArray([String])
-    /// `text[]`. A nil element is NULL.
-    case nullableTextArray([String?])
     /// `float8[]`.
     case doubleArray([Double])
     case boolArray([Bool])
@@ -39,7 +37,7 @@ public enum PostgresParameter: Sendable {
         case .timestamp: .timestamptz
         case .bytes: .bytea
         case .jsonb: .jsonb
-        case .textArray, .nullableTextArray: .textArray
+        case .textArray: .textArray
         case .doubleArray: .float8Array
         case .boolArray: .boolArray
         case .timestampArray: .timestamptzArray
