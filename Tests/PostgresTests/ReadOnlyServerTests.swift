@@ -113,7 +113,7 @@ struct ReadOnlyServerTests {
             _ = try await client.query(Self.refuse)
             _ = try await client.query("CREATE TABLE made (id int8)")
             #expect(try await eventually { events.seen.withLock { $0 } == ["connected", "disconnected", "connected"] })
-            try await client.notify(channel: "c", payload: "news")
+            try await client.notify(channel: "c", payloads: ["news"])
             #expect(try await eventually { events.seen.withLock { $0.last } == "news" })
             listener.cancel()
         }

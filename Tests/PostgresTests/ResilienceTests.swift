@@ -151,7 +151,7 @@ struct ResilienceTests {
                 Issue.record("the new connection must be told")
                 return
             }
-            try await database.withSecondClient { try await $0.notify(channel: "news", payload: "again") }
+            try await database.withSecondClient { try await $0.notify(channel: "news", payloads: ["again"]) }
             guard case .notification(let channel, let payload) = await iterator.next() else {
                 Issue.record("the notification must arrive")
                 return

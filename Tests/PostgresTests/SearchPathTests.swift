@@ -82,9 +82,9 @@ import Testing
                 guard case .connected = await streams[index].next() else { return #expect(Bool(false)) }
             }
             for (number, client) in clients.enumerated() {
-                try await client.notify(channel: "roost.x", payload: "\(number)")
+                try await client.notify(channel: "roost.x", payloads: ["\(number)"])
             }
-            try await clients[0].notify(channel: "schema.change", payload: "last")
+            try await clients[0].notify(channel: "schema.change", payloads: ["last"])
             for index in streams.indices {
                 var payloads: [String] = []
                 while case .notification(let channel, let payload) = await streams[index].next() {

@@ -127,7 +127,7 @@ public struct CacheInvalidation: Sendable, BackendPart {
 
     private func announce(_ payload: String) async {
         do {
-            try await store.client.notify(channel: Self.cacheChannel, payload: payload)
+            try await store.client.notify(channel: Self.cacheChannel, payloads: [payload])
         } catch let error as PostgresError where error.kind == .shutdown {
         } catch {
             // Other processes serve stale entries until these expire.

@@ -149,7 +149,7 @@ struct ChangeRelay: Sendable {
 
     private func announce(_ announcement: OtherProcesses.Announcement) async throws {
         let began = ContinuousClock.now
-        try await client.notify(channel: Self.channel, payload: announcement.text(of: sender))
+        try await client.notify(channel: Self.channel, payloads: [announcement.text(of: sender)])
         guard announcement == .here else { return feed.updateOthers { $0.recordQuestion(at: .now) } }
         // If this process was suspended or the database was unavailable, others may have stopped relaying changes to
         // it.

@@ -140,14 +140,7 @@ public final class PostgresClient: Sendable {
             })
     }
 
-    /// Sends a notification to all listeners of a channel.
-    ///
-    /// - Throws: `PostgresError`.
-    public func notify(channel: String, payload: String) async throws {
-        _ = try await query("SELECT pg_notify($1, $2)", [.text(channels.stored(channel)), .text(payload)])
-    }
-
-    /// Sends several notifications, in order and in one round trip. Either all are sent or none.
+    /// Sends notifications to all listeners of a channel, in order and in one round trip. Either all are sent or none.
     ///
     /// - Throws: `PostgresError`. After a lost connection or a cancellation, they may have been sent.
     public func notify(channel: String, payloads: [String]) async throws {
