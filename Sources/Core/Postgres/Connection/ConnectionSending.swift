@@ -109,10 +109,7 @@ extension Connection {
         guard !cache.dropped.isEmpty else { return }
         guard sharesPlans || pool is SharedPool || (inFlight.isEmpty && !isInTransaction) else { return }
         // A pooler doesn't know these names, and evicts statements by itself.
-        for name in cache.drainDropped() where !sharesPlans {
-            let text = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            begin(own: "DEALLOCATE \"\(text)\"")
-        }
+        for name in cache.drainDropped() where !sharesPlans { begin(own: "DEALLOCATE \"\(name)\"") }
     }
 
     private func add(_ statement: EncodedStatement, to request: Request, isCallers: Bool = true) -> Bool {

@@ -1,8 +1,8 @@
 /// A statement that is, or is being, prepared on the server.
 package final class PreparedStatement {
     let key: StatementKey
-    /// The NUL-terminated name on the server.
-    let name: [CChar]
+    /// The name on the server.
+    let name: String
     /// The sequence number of the request that prepares it.
     let sequence: UInt64
     fileprivate(set) var lastUse: UInt64
@@ -10,7 +10,7 @@ package final class PreparedStatement {
     fileprivate init(key: StatementKey, number: UInt64, sequence: UInt64) {
         self.key = key
         self.sequence = sequence
-        name = Array("s\(number)".utf8CString)
+        name = "s\(number)"
         lastUse = sequence
     }
 }
@@ -23,7 +23,7 @@ package struct StatementCache {
     private var statements: [StatementKey: PreparedStatement] = [:]
     private var lastNumber: UInt64 = 0
     /// Names evicted here but still prepared on the server.
-    private(set) var dropped: [[CChar]] = []
+    private(set) var dropped: [String] = []
 
     private var bytes = 0
 
@@ -72,7 +72,7 @@ package struct StatementCache {
     }
 
     /// Returns the names of evicted statements once, to deallocate them on the server.
-    package mutating func drainDropped() -> [[CChar]] {
+    package mutating func drainDropped() -> [String] {
         defer { dropped = [] }
         return dropped
     }
