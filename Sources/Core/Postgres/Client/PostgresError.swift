@@ -30,8 +30,6 @@ public struct PostgresError: Error, Sendable {
     public var constraint: String?
     /// The table that the error is about.
     public var table: String?
-    /// The column that the error is about.
-    public var column: String?
     /// Whether a prepared statement is outdated or missing, so that preparing it again helps.
     package var isStaleStatement = false
     /// Whether a read was stopped or not sent, because it must not use that connection. The caller repeats it on
@@ -54,7 +52,6 @@ public struct PostgresError: Error, Sendable {
         detail = field("D")
         constraint = field("n")
         table = field("t")
-        column = field("c")
         // The message may be in any language, unlike the name of the function that raised the error.
         let function = field("R")
         isStaleStatement =
