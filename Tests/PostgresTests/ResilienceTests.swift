@@ -120,7 +120,7 @@ struct ResilienceTests {
             }
             for number in 0..<20 {
                 try await database.client.notify(
-                    channel: number % 2 == 0 ? "one" : "Two \"quoted\"", payload: "n\(number)")
+                    channel: number % 2 == 0 ? "one" : "Two \"quoted\"", payloads: ["n\(number)"])
             }
             // Notifications of different connections have no order, so only the set is compared.
             var received: Set<String> = []
