@@ -117,24 +117,13 @@ package final class RequestParts: Sendable {
     /// Whether the last wait for a request was ended by ``rest()``.
     package var isResting: Bool { state.withLock { $0.isResting } }
 
-    /// Waits until a part is available or no more can come.
-    package func waitUntilReady() async {
-        await withCheckedContinuation { continuation in
-            let isReady = state.withLock { state in
-                state.isResting = false
-                if !state.isReady { state.waiter = continuation }
-                return state.isReady
-            }
-            if isReady { continuation.resume() }
-        }
-    }
-
-    /// Waits until a part is available, no more can come, or `isOver` returns true.
+    /// Waits until a part is available, no more can come, or `isOver` returns true. The connection no longer rests.
     ///
     /// - Parameter isOver: Whether to stop waiting. Call ``wake()`` after its value changes.
-    package func waitUntilReady(unless isOver: @Sendable () -> Bool) async {
+    package func waitUntilReady(unless isOver: @Sendable () -> Bool = { false }) async {
         await withCheckedContinuation { continuation in
             let waits = state.withLock { state in
+                state.isResting = false
                 let waits = !state.isReady && !isOver()
                 if waits { state.waiter = continuation }
                 return waits
