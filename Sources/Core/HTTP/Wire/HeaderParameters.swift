@@ -31,8 +31,6 @@ package struct HeaderParameters: Equatable {
         let bytes: [UInt8]
         var position = 0
 
-        init(bytes: [UInt8]) { self.bytes = bytes }
-
         var isAtEnd: Bool { position == bytes.count }
 
         mutating func skip(_ byte: UInt8) -> Bool {

@@ -58,7 +58,7 @@ struct ResponseHead {
         }
         if let contentType { fields.append((HeaderName.contentType.text, contentType)) }
         if status != 304, status != 204, !isUnmeasured {
-            fields.append((HeaderName.contentLength.text, String(length)))
+            fields.append((HeaderName.contentLength.text, String(contentLength)))
         }
         if request.isHead { content = .none }
     }
@@ -125,10 +125,8 @@ struct ResponseHead {
         fields.first { name.matches($0.name) }?.value
     }
 
-    /// The size of the content in bytes.
-    var contentLength: Int { length }
-
-    private var length: Int {
+    /// The size of the content in bytes, or 0 if unknown.
+    var contentLength: Int {
         switch content {
         case .none: 0
         case .bytes(let bytes): bytes.count
