@@ -55,7 +55,7 @@ public struct Reply: Sendable {
     public var headers: [(String, String)]
     public var body: Body
     /// The Parse error code for the log, or nil if the response isn't a Parse error.
-    var code: Int?
+    package var code: Int?
     /// Whether the response has no CORS fields, so that only pages of the server's own origin can read it.
     package var isForOwnOrigin = false
 
@@ -66,13 +66,6 @@ public struct Reply: Sendable {
         self.status = status
         self.headers = headers
         self.body = body
-    }
-
-    /// Returns the same response with a Parse error code for the log.
-    package func recording(code: Int?) -> Reply {
-        var reply = self
-        reply.code = code
-        return reply
     }
 
     /// Returns a response with JSON text that is already serialized.
