@@ -72,13 +72,9 @@ public struct RequestID: Sendable, CustomStringConvertible {
     }
 
     public var description: String { given ?? String(number, radix: 36) }
-}
 
-/// Creates request ids that are unique in the process and unlikely to repeat in the next one.
-package final class RequestIDs: Sendable {
-    private let counter = Atomic<UInt64>(UInt64.random(in: 0..<(1 << 40)))
+    private static let counter = Atomic<UInt64>(UInt64.random(in: 0..<(1 << 40)))
 
-    package func next() -> RequestID {
-        RequestID(counter.add(1, ordering: .relaxed).newValue)
-    }
+    /// Returns an id that is unique in the process and unlikely to repeat in the next one.
+    static func next() -> RequestID { RequestID(counter.add(1, ordering: .relaxed).newValue) }
 }

@@ -22,7 +22,6 @@ struct Responder: Sendable {
     /// Whether connections use TLS.
     let isSecure: Bool
     private let logger: Logger
-    private let requestIDs = RequestIDs()
 
     init(
         handler: some HTTPHandler, crossOrigin: CrossOrigin, limits: HTTPServer.Limits,
@@ -122,7 +121,7 @@ struct Responder: Sendable {
     private func serve(
         _ upgrade: WebSocketUpgrade, _ head: HTTPRequestHead, on connection: HTTPConnection
     ) async throws -> Bool {
-        let id = requestIDs.next()
+        let id = RequestID.next()
         let start = ContinuousClock.now
         let status = try await upgrade.serve(on: connection, webSockets, transferTimeout, drain)
         let line = RequestFields(
@@ -287,7 +286,7 @@ struct Responder: Sendable {
 
     /// Only a trusted proxy's id is used.
     private func id(of headers: RequestHeaders, from peer: String) -> RequestID {
-        guard let given = headers[.requestID], handler.believes(peer: peer) else { return requestIDs.next() }
-        return RequestID(given: given) ?? requestIDs.next()
+        guard let given = headers[.requestID], handler.believes(peer: peer) else { return .next() }
+        return RequestID(given: given) ?? .next()
     }
 }
