@@ -202,11 +202,6 @@ public struct EncryptedStorage: FileStorage {
 /// Encrypts files with AES-256-GCM in the layout of parse-server's file adapters, so that both servers can read the
 /// files: the ciphertext, a 16-byte initialization vector, and a 16-byte tag.
 public struct FileCipher: Sendable {
-    public enum Failure: Error, Sendable {
-        /// The file was encrypted with another key, isn't encrypted, or was changed.
-        case notAuthentic
-    }
-
     /// The number of bytes that encryption adds to a file in this layout.
     public static let overhead = vectorLength + tagLength
 
@@ -253,15 +248,15 @@ public struct FileCipher: Sendable {
 
     /// Decrypts and authenticates a file's content.
     ///
-    /// - Throws: ``Failure/notAuthentic``.
+    /// - Throws: ``FileStorageError/notReadable``.
     public func open(_ sealed: [UInt8]) throws -> [UInt8] {
-        guard sealed.count >= Self.overhead else { throw Failure.notAuthentic }
+        guard sealed.count >= Self.overhead else { throw FileStorageError.notReadable }
         let text = sealed.dropLast(Self.overhead)
         let vector = sealed.dropFirst(text.count).prefix(Self.vectorLength)
         guard let nonce = try? AES.GCM.Nonce(data: vector),
             let box = try? AES.GCM.SealedBox(nonce: nonce, ciphertext: text, tag: sealed.suffix(Self.tagLength)),
             let plain = try? AES.GCM.open(box, using: key)
-        else { throw Failure.notAuthentic }
+        else { throw FileStorageError.notReadable }
         return Array(plain)
     }
 }
