@@ -90,7 +90,8 @@ public struct EncryptedStorage: FileStorage {
             if plain.readableBytes == 0 { plain = chunk } else { plain.writeImmutableBuffer(chunk) }
         }
         return try await encryptions.run(weight: 2 * plain.readableBytes) {
-            try await Self.onThread { [plain, cipher] in try cipher.sealed(plain) }
+            // On another thread, because large files would block the event loop.
+            try await NIOThreadPool.singleton.runIfActive { [plain, cipher] in try cipher.sealed(plain) }
         }
     }
 
@@ -165,7 +166,7 @@ public struct EncryptedStorage: FileStorage {
         var sealed = head
         sealed.reserveCapacity(Int(file.size))
         try await file.give(Int64(head.count)..<file.size) { sealed += $0.readableBytesView }
-        return try await Self.onThread { [sealed, cipher, older] in
+        return try await NIOThreadPool.singleton.runIfActive { [sealed, cipher, older] in
             // Uses the encrypted file's entity tag, because a time in whole seconds could miss a quick replacement.
             let (time, tag) = (file.modified, file.entityTag.isEmpty ? nil : file.entityTag)
             if let plain = try? cipher.open(sealed) {
@@ -191,11 +192,6 @@ public struct EncryptedStorage: FileStorage {
             file.size = max(0, writesSegments ? FileSegments.plainSize(file.size) ?? size : size)
             try await use(file)
         }
-    }
-
-    /// Runs `work` on another thread, because large files would block the event loop.
-    private static func onThread<R: Sendable>(_ work: @escaping @Sendable () throws -> R) async throws -> R {
-        try await NIOThreadPool.singleton.runIfActive(work)
     }
 }
 
