@@ -46,16 +46,14 @@ enum Disk {
 
     /// Returns the status of a regular file, or nil if no regular file has this path.
     static func status(_ path: String) async throws -> Status? {
-        try await NIOThreadPool.singleton.runIfActive { try statusNow(path) }
-    }
-
-    private static func statusNow(_ path: String) throws -> Status? {
-        var status = stat()
-        guard stat(path, &status) == 0 else {
-            if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw IOError(errnoCode: errno, reason: "stat")
+        try await NIOThreadPool.singleton.runIfActive {
+            var status = stat()
+            guard stat(path, &status) == 0 else {
+                if errno == ENOENT || errno == ENOTDIR { return nil }
+                throw IOError(errnoCode: errno, reason: "stat")
+            }
+            return Status(status)
         }
-        return Status(status)
     }
 
     /// Opens a file or folder for reading on the current thread. Returns nil if it doesn't exist.

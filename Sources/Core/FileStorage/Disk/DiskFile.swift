@@ -26,18 +26,12 @@ final class DiskFile: StoredFile {
     /// Takes ownership of a descriptor. If it isn't a regular file, closes it and returns nil.
     private init?(descriptor: Int32) {
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard fstat(descriptor, &status) == 0, let file = Disk.Status(status) else {
             close(descriptor)
             return nil
         }
-        #if canImport(Darwin)
-            let modified = status.st_mtimespec
-        #else
-            let modified = status.st_mtim
-        #endif
         self.descriptor = descriptor
-        size = Int64(status.st_size)
-        self.modified = FileTime(seconds: Int(modified.tv_sec), nanoseconds: Int(modified.tv_nsec))
+        (size, modified) = (file.size, file.modified)
     }
 
     deinit {
