@@ -203,7 +203,7 @@ struct SegmentTests {
         try await Self.segmented(storage).write(name: "a", details: FileDetails(), contents: Chunks(size: 20_000_000))
         let counting = Counting(storage: storage, taken: Counting.Counter())
         let files = Self.segmented(counting)
-        #expect(!files.holdsWholeFiles)
+        #expect(files.memoryOfWrites == 0)
         let opened = try await files.open(name: "a", for: FileWish(range: "bytes=10000000-10000009"))
         let file = try #require(opened)
         #expect(!file.isInMemory)

@@ -13,7 +13,6 @@ public struct FallbackStorage: FileStorage {
 
     private var all: [any FileStorage] { [first] + others }
 
-    public var holdsWholeFiles: Bool { first.holdsWholeFiles }
     public var memoryOfWrites: Int { first.memoryOfWrites }
 
     /// Prepares all storages.

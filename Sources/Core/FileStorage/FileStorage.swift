@@ -4,10 +4,8 @@ public import OrderedCollections
 
 /// Stores uploaded files. To add a storage, implement this protocol and add the type where the server is assembled.
 public protocol FileStorage: Sendable {
-    /// Whether a file is in memory as a whole while it is written, and usually while it is read.
-    var holdsWholeFiles: Bool { get }
-
-    /// Maximum memory in bytes that a file occupies while it is written, or 0 if its bytes are forwarded immediately.
+    /// Maximum memory in bytes that a file occupies while it is written: 0 if its bytes are forwarded immediately, or
+    /// `Int.max` if it is in memory as a whole.
     var memoryOfWrites: Int { get }
 
     /// Returns a URL for downloading a file directly, or nil if clients must download it through the server. The
@@ -73,7 +71,6 @@ public protocol FileStorage: Sendable {
 }
 
 extension FileStorage {
-    public var holdsWholeFiles: Bool { false }
     public var memoryOfWrites: Int { 0 }
     public var location: (@Sendable (_ name: String) -> String?)? { nil }
     public func tend() async {}

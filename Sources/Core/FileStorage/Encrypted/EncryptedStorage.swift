@@ -39,8 +39,7 @@ public struct EncryptedStorage: FileStorage {
     /// Size limits in bytes of encrypted files, whole and in segments. Other programs may have stored larger files.
     private static let (maxBytes, maxSegmentedBytes): (Int64, Int64) = (1 << 32, 1 << 50)
 
-    public var holdsWholeFiles: Bool { !writesSegments || storage.holdsWholeFiles }
-    public var memoryOfWrites: Int { storage.memoryOfWrites }
+    public var memoryOfWrites: Int { writesSegments ? storage.memoryOfWrites : .max }
 
     public func prepare() async throws { try await storage.prepare() }
 

@@ -156,8 +156,7 @@ extension Files {
         do {
             switch content {
             case .arriving(let file):
-                let kept = storage.holdsWholeFiles ? limit : storage.memoryOfWrites
-                let pieces = ArrivingPieces(file: file, limit: limit, kept: kept)
+                let pieces = ArrivingPieces(file: file, limit: limit, kept: min(limit, storage.memoryOfWrites))
                 try await storage.write(name: name, details: details, contents: pieces)
             case .whole(let bytes):
                 try await storage.write(name: name, details: details, bytes: bytes)
