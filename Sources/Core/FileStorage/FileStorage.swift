@@ -87,7 +87,7 @@ extension FileStorage {
 
     /// Stores a file from memory.
     public func write(name: String, details: FileDetails = FileDetails(), bytes: [UInt8]) async throws {
-        try await write(name: name, details: details, contents: OneBuffer(bytes: bytes))
+        try await write(name: name, details: details, contents: OneBuffer(buffer: ByteBuffer(bytes: bytes)))
     }
 }
 
@@ -151,11 +151,7 @@ public struct ListedFile: Sendable, Equatable {
 }
 
 struct OneBuffer: AsyncSequence, Sendable {
-    private let buffer: ByteBuffer
-
-    init(_ buffer: ByteBuffer) { self.buffer = buffer }
-
-    init(bytes: [UInt8]) { buffer = ByteBuffer(bytes: bytes) }
+    let buffer: ByteBuffer
 
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var buffer: ByteBuffer?

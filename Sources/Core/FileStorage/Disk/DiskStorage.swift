@@ -55,7 +55,7 @@ public struct DiskStorage: FileStorage {
         var unfinished = [try await writeUnfinished(contents, in: directory)]
         do {
             if !details.isEmpty {
-                let bytes = OneBuffer(bytes: details.serialized())
+                let bytes = OneBuffer(buffer: ByteBuffer(bytes: details.serialized()))
                 unfinished.append(try await writeUnfinished(bytes, in: metadataFolder))
             }
             try await finish(unfinished, as: [path, detailsPath])
@@ -194,7 +194,7 @@ extension DiskStorage {
         if let mark = try await mark(at: path) { return mark }
         let mark = String(UInt64.random(in: 0...(.max)), radix: 16)
         // The file gets its name only when complete. Where hard links are supported, the first of several writers wins.
-        let unfinished = try await writeUnfinished(OneBuffer(bytes: Array(mark.utf8)), in: directory)
+        let unfinished = try await writeUnfinished(OneBuffer(buffer: ByteBuffer(string: mark)), in: directory)
         try await Disk.renameIfFree(unfinished, to: path)
         guard let mark = try await self.mark(at: path) else { throw IOError(errnoCode: ENOENT, reason: "mark") }
         return mark

@@ -71,7 +71,7 @@ public struct EncryptedStorage: FileStorage {
         // Remote storages compute a checksum of the whole content without suspending.
         try await HeavyWork.run(.parsing(whole.readableBytes)) {
             try await storage.write(
-                name: name, details: details, contents: CheckedContents(contents: OneBuffer(whole), check: check))
+                name: name, details: details, contents: CheckedContents(contents: OneBuffer(buffer: whole), check: check))
         }
     }
 
