@@ -1,3 +1,5 @@
+import Encoding
+
 extension JSONReader {
     /// Reads the string whose opening quote is at the cursor.
     mutating func string() throws(JSONError) -> String {
@@ -76,13 +78,8 @@ extension JSONReader {
         var unit: UInt16 = 0
         for _ in 0..<4 {
             guard cursor < end else { throw unexpected() }
-            let byte = cursor.pointee
-            switch byte {
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): unit = unit << 4 | UInt16(byte - UInt8(ascii: "0"))
-            case UInt8(ascii: "a")...UInt8(ascii: "f"): unit = unit << 4 | UInt16(byte - UInt8(ascii: "a") + 10)
-            case UInt8(ascii: "A")...UInt8(ascii: "F"): unit = unit << 4 | UInt16(byte - UInt8(ascii: "A") + 10)
-            default: throw failure("invalid escape")
-            }
+            guard let digit = cursor.pointee.hexadecimalDigit else { throw failure("invalid escape") }
+            unit = unit << 4 | UInt16(digit)
             cursor += 1
         }
         return unit
