@@ -60,10 +60,7 @@ extension Name: CustomStringConvertible {
 }
 
 extension String {
-    /// Whether the strings are equal byte by byte. See ``Name``.
-    public func hasSameBytes(as other: String) -> Bool { ByteEquality.areSame(self, other) }
-
-    /// Whether the strings are equal byte by byte. False if the other is nil.
+    /// Whether the strings are equal byte by byte (see ``Name``). False if the other is nil.
     public func hasSameBytes(as other: String?) -> Bool { other.map { ByteEquality.areSame(self, $0) } ?? false }
 
     /// Returns the part after a prefix, compared byte by byte, or nil if the string doesn't begin with it.

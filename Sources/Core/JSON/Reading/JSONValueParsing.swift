@@ -24,13 +24,6 @@ extension JSONValue {
     }
 
     /// Parses one JSON document, like ``init(parsing:maximumDepth:)-(Sequence<UInt8>,_)``.
-    public init(parsing bytes: [UInt8], maximumDepth: Int = JSONValue.greatestDepth) throws(JSONError) {
-        self = try bytes.withUnsafeBufferPointer { (buffer) throws(JSONError) in
-            try JSONReader.read(UnsafeRawBufferPointer(buffer), maximumDepth: maximumDepth)
-        }
-    }
-
-    /// Parses one JSON document, like ``init(parsing:maximumDepth:)-(Sequence<UInt8>,_)``.
     public init(parsing bytes: UnsafeRawBufferPointer, maximumDepth: Int = JSONValue.greatestDepth) throws(JSONError) {
         self = try JSONReader.read(bytes, maximumDepth: maximumDepth)
     }
