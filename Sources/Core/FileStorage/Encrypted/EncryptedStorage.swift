@@ -70,8 +70,8 @@ public struct EncryptedStorage: FileStorage {
         let whole = try await encrypted(contents)
         // Remote storages compute a checksum of the whole content without suspending.
         try await HeavyWork.run(.parsing(whole.readableBytes)) {
-            try await storage.write(
-                name: name, details: details, contents: CheckedContents(contents: OneBuffer(buffer: whole), check: check))
+            let contents = CheckedContents(contents: OneBuffer(buffer: whole), check: check)
+            try await storage.write(name: name, details: details, contents: contents)
         }
     }
 
