@@ -99,17 +99,17 @@ package struct TransferState {
 
     var transfers: [UInt64: Transfer] = [:]
     /// The transfers that hold memory.
-    var holders: Set<UInt64> = []
+    private var holders: Set<UInt64> = []
     private(set) var held = 0
     /// The time of the next search for slow transfers to close.
-    var nextSearch = ContinuousClock.now
+    private var nextSearch = ContinuousClock.now
     /// The released bytes that haven't been reported yet.
     var freed = 0
     private var reserved = Reserved()
     private var queues: [Lane: SenderQueue<Waiter>] = [:]
-    private(set) var heldByNetwork: [Sender: Int] = [:]
+    private var heldByNetwork: [Sender: Int] = [:]
     /// Bytes of incomplete WebSocket messages.
-    private(set) var messagesByNetwork: [Sender: Int] = [:]
+    private var messagesByNetwork: [Sender: Int] = [:]
     private var withdrawn: [CheckedContinuation<Bool, Never>] = []
     var lastNumber: UInt64 = 0
     /// Whether the server is shutting down and waits for running requests.
@@ -159,9 +159,46 @@ package struct TransferState {
 
     private static let maxWaiting = 1024
 
+    /// Incomplete messages of one network can hold the memory limit divided by this.
+    private static let messageDivisor = 4
+
+    /// Whether an incomplete message would exceed the share of its network with the additional bytes.
+    func exceedsShare(_ transfer: Transfer, with bytes: Int, _ memory: Int) -> Bool {
+        let sum = messagesByNetwork[transfer.network, default: 0]
+        return transfer.isMessage && sum > 0 && sum + bytes > memory / Self.messageDivisor
+    }
+
+    /// The pause after a search that found no transfers to close.
+    private static let searchPause = Duration.milliseconds(50)
+
+    /// If memory is full, ends slow transfers, then those of much heavier networks. Returns the connections to close.
+    mutating func makeRoom(
+        for bytes: Int, of number: UInt64, _ limits: HTTPServer.Limits, at now: ContinuousClock.Instant
+    ) -> [any Channel] {
+        guard held + bytes > limits.transferMemory, let network = transfers[number]?.network else { return [] }
+        var victims: [any Channel] = []
+        func end(_ candidates: [UInt64]) {
+            for candidate in candidates where candidate != number && held + bytes > limits.transferMemory {
+                if let transfer = remove(candidate) { victims.append(transfer.channel) }
+            }
+        }
+        if nextSearch <= now {
+            end(slowest(of: holders, at: now, after: limits.grace))
+            if victims.isEmpty { nextSearch = now + Self.searchPause }
+        }
+        while held + bytes > limits.transferMemory, let heaviest = self.heaviest(beside: network, with: bytes) {
+            let before = victims.count
+            let own = holders.filter { transfers[$0]?.network == heaviest }
+            guard own.count > 1 else { break }
+            end(slowest(of: own, at: now, after: .zero, below: .infinity, sparesExempt: false))
+            guard victims.count > before else { break }
+        }
+        return victims
+    }
+
     /// Returns the network that holds the most memory, or nil if it holds less than twice as much as the given network
     /// would with the additional bytes.
-    func heaviest(beside network: Sender, with bytes: Int) -> Sender? {
+    private func heaviest(beside network: Sender, with bytes: Int) -> Sender? {
         let own = heldByNetwork[network, default: 0] + bytes
         return heldByNetwork.max { $0.value < $1.value }.flatMap { $0.value >= 2 * own ? $0.key : nil }
     }

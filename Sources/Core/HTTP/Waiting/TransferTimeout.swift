@@ -37,10 +37,6 @@ package final class TransferTimeout: Sendable {
 
     /// The pace in bytes per second at which a transfer may go on indefinitely.
     private static let usualPace = 64 * 1024
-    /// Incomplete messages of one network can hold the memory limit divided by this.
-    private static let messageDivisor = 4
-    /// The pause after a search that found no transfers to close.
-    private static let searchPause = Duration.milliseconds(50)
 
     package init(limits: HTTPServer.Limits, meters: RequestMeters? = nil) {
         self.limits = limits
@@ -86,10 +82,10 @@ package final class TransferTimeout: Sendable {
     package func hold(_ ticket: Ticket, bytes: Int) -> Bool {
         let now = ContinuousClock.now
         let (hasRoom, victims) = change { state in
-            guard let transfer = state.transfers[ticket.number], !hasShare(ticket.kind, transfer, bytes, state) else {
-                return (false, [any Channel]())
-            }
-            let victims = makeRoom(for: bytes, of: ticket.number, in: &state, at: now)
+            guard let transfer = state.transfers[ticket.number],
+                !state.exceedsShare(transfer, with: bytes, limits.transferMemory)
+            else { return (false, [any Channel]()) }
+            let victims = state.makeRoom(for: bytes, of: ticket.number, limits, at: now)
             // A transfer that is alone gets memory, however large it is.
             guard state.held + bytes <= limits.transferMemory || state.held == transfer.held else {
                 return (false, victims)
@@ -100,13 +96,6 @@ package final class TransferTimeout: Sendable {
         for channel in victims { channel.abort() }
         if !hasRoom || !victims.isEmpty { meters?.refused.add(.memory, max(victims.count, 1)) }
         return hasRoom
-    }
-
-    private func hasShare(_ kind: Kind, _ transfer: TransferState.Transfer, _ bytes: Int, _ state: TransferState)
-        -> Bool
-    {
-        let sum = state.messagesByNetwork[transfer.network, default: 0]
-        return kind == .message && sum > 0 && sum + bytes > limits.transferMemory / Self.messageDivisor
     }
 
     /// Raises a transfer's counted memory to a total. Returns false if memory or a network's share is full.
@@ -176,33 +165,6 @@ package final class TransferTimeout: Sendable {
         if freed > 0 { FreedMemory.record(freed) }
         for next in ready { next.continuation.resume(returning: next.hasRoom) }
         return result
-    }
-
-    /// If memory is full, ends slow transfers, then those of much heavier networks. Returns the connections to close.
-    private func makeRoom(
-        for bytes: Int, of number: UInt64, in state: inout TransferState, at now: ContinuousClock.Instant
-    ) -> [any Channel] {
-        guard state.held + bytes > limits.transferMemory, let network = state.transfers[number]?.network else {
-            return []
-        }
-        var victims: [any Channel] = []
-        func end(_ candidates: [UInt64]) {
-            for candidate in candidates where candidate != number && state.held + bytes > limits.transferMemory {
-                if let transfer = state.remove(candidate) { victims.append(transfer.channel) }
-            }
-        }
-        if state.nextSearch <= now {
-            end(state.slowest(of: state.holders, at: now, after: limits.grace))
-            if victims.isEmpty { state.nextSearch = now + Self.searchPause }
-        }
-        while state.held + bytes > limits.transferMemory, let heaviest = state.heaviest(beside: network, with: bytes) {
-            let before = victims.count
-            let own = state.holders.filter { state.transfers[$0]?.network == heaviest }
-            guard own.count > 1 else { break }
-            end(state.slowest(of: own, at: now, after: .zero, below: .infinity, sparesExempt: false))
-            guard victims.count > before else { break }
-        }
-        return victims
     }
 
     /// Ends the slowest body that holds memory others wait for, if its client is slower than the usual pace.
