@@ -10,7 +10,8 @@ struct RequestFieldsTests {
             ("/parse/login?username=kim&password=secret", "/parse/login"),
             ("?password=secret", ""), ("/a?b?c", "/a"),
             ("/" + String(repeating: "x", count: 1_200) + "?password=secret", "/" + String(repeating: "x", count: 255)),
-            ("http://kim:secret@host/parse/classes/Song?a", "/parse/classes/Song"), ("http://kim:secret@host", ""),
+            ("http://kim:secret@host/parse/classes/Song?a", "/parse/classes/Song"), ("http://kim:secret@host", "/"),
+            ("http://kim:secret@host?token=/secret", ""),
         ])
     func path(target: String, path: String) {
         let fields = RequestFields(id: RequestID(1), method: "GET", target: target, status: 200, duration: .zero)

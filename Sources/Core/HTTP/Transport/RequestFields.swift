@@ -38,21 +38,12 @@ package struct RequestFields: Sendable {
     }
 
     private static func path(_ target: String) -> String {
-        let kept = withoutHost(target.utf8[...]).prefix(longestPath).prefix { $0 != UInt8(ascii: "?") }
+        let kept = RequestTarget.withoutOrigin(target).utf8.prefix(longestPath).prefix { $0 != UInt8(ascii: "?") }
         return String(decoding: kept, as: UTF8.self)
     }
 
     /// The maximum length of a logged path in bytes.
     private static let longestPath = 256
-
-    private static func withoutHost(_ target: Substring.UTF8View) -> Substring.UTF8View {
-        guard target.first != UInt8(ascii: "/"), let scheme = Substring(target).firstRange(of: "://") else {
-            return target
-        }
-        let authority = target[scheme.upperBound...]
-        return authority.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }.map { authority[$0...] }
-            ?? authority.suffix(0)
-    }
 
     /// The path for the log. The name of a file grants access to it, so it is left out.
     var displayedPath: String {

@@ -34,12 +34,13 @@ package struct RequestTarget: Sendable, Equatable {
         components = bytes[below..<end].split(separator: slash).map { Substring($0) }
     }
 
-    private static func withoutOrigin(_ target: String) -> String {
+    /// Returns the part of an absolute URL after scheme and host, or `/` if it is empty. Returns other targets unchanged.
+    static func withoutOrigin(_ target: String) -> String {
         guard target.utf8.first != UInt8(ascii: "/") else { return target }
         let whole = Substring(target.utf8.prefix { $0 != UInt8(ascii: "#") })
         guard let scheme = whole.firstRange(of: "://") else { return target }
-        let authority = whole[scheme.upperBound...].utf8
-        return authority.firstIndex(of: UInt8(ascii: "/")).map { String(Substring(authority[$0...])) } ?? "/"
+        let rest = whole[scheme.upperBound...].utf8.drop { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
+        return rest.isEmpty ? "/" : String(Substring(rest))
     }
 }
 
