@@ -37,5 +37,8 @@ import Testing
         let same = ServerAddress.parameters(
             of: [("host", "a,b"), ("port", "7")], avoiding: [.init(host: "a", port: "7")])
         #expect(same.map(\.1) == ["b"])
+        // An empty host stands for the local socket.
+        let local = ServerAddress.parameters(of: [("host", ",b")], avoiding: [.init(host: "b", port: "5432")])
+        #expect(local.map(\.1) == [""])
     }
 }

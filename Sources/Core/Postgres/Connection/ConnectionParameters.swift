@@ -199,8 +199,8 @@ package struct ServerAddress: Hashable {
         let count = max(hosts.count, addresses.count)
         let kept = (0..<count).filter { index in
             let port = ports.count > 1 ? ports[min(index, ports.count - 1)] : ports.first ?? "5432"
-            let host = index < hosts.count && !hosts[index].isEmpty ? hosts[index] : addresses[index]
-            return !avoided.contains(ServerAddress(host: host, port: port.isEmpty ? "5432" : port))
+            let host = index < hosts.count && !hosts[index].isEmpty ? hosts[index] : addresses.dropFirst(index).first
+            return !avoided.contains(ServerAddress(host: host ?? "", port: port.isEmpty ? "5432" : port))
         }
         guard !kept.isEmpty, kept.count < count else { return [] }
         var parameters: [(String, String)] = []
