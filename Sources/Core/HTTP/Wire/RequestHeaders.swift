@@ -24,9 +24,9 @@ package struct RequestHeaders: Sendable {
         }
     }
 
-    /// Creates the header fields of a request that was not sent over HTTP.
+    /// Creates the header fields of a request that was not sent over HTTP. Ignores fields after the 65,535th.
     package init(_ fields: [(name: String, value: String)]) {
-        self.init(HTTPHeaders(fields.map { ($0.name, $0.value) }))
+        self.init(HTTPHeaders(fields.prefix(Int(UInt16.max)).map { ($0.name, $0.value) }))
     }
 
     /// The value of a field, or nil if missing. The values of repeated fields are joined with commas (RFC 9110, 5.3).
