@@ -1,6 +1,5 @@
 import Encoding
 import Logging
-import Logs
 
 /// The log fields of a request that has ended.
 package struct RequestFields: Sendable {

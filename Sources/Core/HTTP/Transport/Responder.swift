@@ -1,4 +1,3 @@
-import CoreMetrics
 import Encoding
 import Limits
 import Logging

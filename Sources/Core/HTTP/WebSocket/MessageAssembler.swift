@@ -1,4 +1,3 @@
-import Limits
 import NIOCore
 import NIOWebSocket
 

@@ -1,5 +1,3 @@
-import CLibpq
-
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)

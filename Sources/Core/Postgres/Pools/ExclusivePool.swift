@@ -1,4 +1,3 @@
-import CLibpq
 import DequeModule
 import Limits
 

@@ -1,4 +1,3 @@
-import CLibpq
 import DequeModule
 
 /// Statements on lent connections, and their cancellation.

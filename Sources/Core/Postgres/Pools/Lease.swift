@@ -1,5 +1,4 @@
 import DequeModule
-import Limits
 
 /// A connection lent to one caller.
 ///

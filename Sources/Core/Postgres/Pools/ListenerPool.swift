@@ -1,5 +1,3 @@
-import CLibpq
-
 /// Connections that receive notifications, one per call of `listen`.
 final class ListenerPool: ConnectionPool {
     private final class Listener {

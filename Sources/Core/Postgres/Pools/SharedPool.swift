@@ -1,4 +1,3 @@
-import CLibpq
 import DequeModule
 
 /// The connections shared by all callers.
