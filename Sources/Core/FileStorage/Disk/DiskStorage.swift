@@ -2,12 +2,6 @@ import Encoding
 public import NIOCore
 import NIOPosix
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -112,7 +106,7 @@ public struct DiskStorage: FileStorage {
     private func writeUnfinished<Contents: AsyncSequence>(
         _ contents: Contents, in folder: String
     ) async throws -> String where Contents.Element == ByteBuffer {
-        let unfinished = folder + "/" + Self.unfinished + UUID().uuidString
+        let unfinished = folder + "/" + Self.unfinished + Self.randomName()
         let file = try await NewDiskFile.create(unfinished)
         do {
             for try await chunk in contents { try await file.append(chunk) }
@@ -123,6 +117,8 @@ public struct DiskStorage: FileStorage {
             throw error
         }
     }
+
+    private static func randomName() -> String { String(UInt64.random(in: 0...(.max)), radix: 16) }
 
     private static let unfinished = ".upload-"
     /// The prefix of temporary files that earlier versions created on some file systems.
@@ -162,7 +158,7 @@ public struct DiskStorage: FileStorage {
             // Another server may delete the same file. The next run retries failed deletions.
             try? await Disk.visit(folder) { name, status in
                 guard name.hasPrefix(Self.unfinished) || name.hasPrefix(Self.nameless),
-                    status.modified.seconds < Int(Date.now.timeIntervalSince1970) - 86_400
+                    status.modified.seconds < Int(time(nil)) - 86_400
                 else { return }
                 try await Disk.remove([folder + "/" + name])
             }
@@ -192,7 +188,7 @@ extension DiskStorage {
     public func mark() async throws -> String {
         let path = directory + "/.roost-folder"
         if let mark = try await mark(at: path) { return mark }
-        let mark = String(UInt64.random(in: 0...(.max)), radix: 16)
+        let mark = Self.randomName()
         // The file gets its name only when complete. Where hard links are supported, the first of several writers wins.
         let unfinished = try await writeUnfinished(OneBuffer(buffer: ByteBuffer(string: mark)), in: directory)
         try await Disk.renameIfFree(unfinished, to: path)

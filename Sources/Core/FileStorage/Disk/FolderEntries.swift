@@ -3,14 +3,9 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 #if canImport(Darwin)
     import Darwin
+    import Foundation
 #elseif canImport(Musl)
     import Musl
 #else
