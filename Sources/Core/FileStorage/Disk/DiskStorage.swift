@@ -148,20 +148,16 @@ public struct DiskStorage: FileStorage {
     /// Deletes temporary files older than a day, left behind by killed servers. Repeats daily until cancelled.
     public func tend() async {
         while !Task.isCancelled {
-            await removeUnfinished()
-            try? await Task.sleep(for: .seconds(86_400))
-        }
-    }
-
-    private func removeUnfinished() async {
-        for folder in [directory, metadataFolder] {
-            // Another server may delete the same file. The next run retries failed deletions.
-            try? await Disk.visit(folder) { name, status in
-                guard name.hasPrefix(Self.unfinished) || name.hasPrefix(Self.nameless),
-                    status.modified.seconds < Int(time(nil)) - 86_400
-                else { return }
-                try await Disk.remove([folder + "/" + name])
+            for folder in [directory, metadataFolder] {
+                // Another server may delete the same file. The next run retries failed deletions.
+                try? await Disk.visit(folder) { name, status in
+                    guard name.hasPrefix(Self.unfinished) || name.hasPrefix(Self.nameless),
+                        status.modified.seconds < Int(time(nil)) - 86_400
+                    else { return }
+                    try await Disk.remove([folder + "/" + name])
+                }
             }
+            try? await Task.sleep(for: .seconds(86_400))
         }
     }
 }
