@@ -283,12 +283,8 @@ extension JSONValue {
 
 extension OrderedDictionary where Key == Name, Value == JSONValue {
     /// Returns the object as compact JSON in UTF-8.
-    public func serialized() -> [UInt8] {
-        var writer = JSONWriter()
-        writer.object(self)
-        return writer.finish()
-    }
+    public func serialized() -> [UInt8] { JSONValue.object(self).serialized() }
 
     /// The object as compact JSON.
-    public var text: String { String(decoding: serialized(), as: UTF8.self) }
+    public var text: String { JSONValue.object(self).text }
 }
