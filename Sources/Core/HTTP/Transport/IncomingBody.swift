@@ -108,6 +108,7 @@ package final class IncomingBody: AsyncSequence {
         if let declaredLength, declaredLength > limit { throw HTTPError.bodyTooLarge }
         var bytes: [UInt8] = []
         isCollecting = true
+        defer { isCollecting = false }
         do {
             while let chunk = try await next() {
                 guard receivedLength <= limit else { throw HTTPError.bodyTooLarge }
@@ -115,11 +116,9 @@ package final class IncomingBody: AsyncSequence {
                 bytes.append(contentsOf: chunk.readableBytesView)
             }
         } catch {
-            isCollecting = false
             endTicket()
             throw error
         }
-        isCollecting = false
         if isCounted, let ticket { transferTimeout.rest(ticket) } else { endTicket() }
         return bytes
     }
@@ -241,7 +240,5 @@ package final class IncomingBody: AsyncSequence {
         ticket = nil
     }
 
-    deinit {
-        if let ticket { transferTimeout.end(ticket) }
-    }
+    deinit { endTicket() }
 }
