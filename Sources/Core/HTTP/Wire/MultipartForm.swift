@@ -32,9 +32,9 @@ package struct MultipartForm {
         while try !isLastDelimiter() {
             count += 1
             guard count <= Self.maxParts else { throw Self.malformed("it has more than \(Self.maxParts) parts") }
-            let header = try header()
+            let (parameters, contentType) = try header()
             let content = try content(before: Self.lineEnd + delimiter)
-            try add(bytes[content], header)
+            try add(bytes[content], parameters, contentType)
         }
     }
 
@@ -81,12 +81,7 @@ package struct MultipartForm {
         return false
     }
 
-    private struct PartHeader {
-        var disposition: HeaderParameters
-        var contentType: String
-    }
-
-    private mutating func header() throws(HTTPError) -> PartHeader {
+    private mutating func header() throws(HTTPError) -> (parameters: [Name: String], contentType: String) {
         let end = min(position + Self.maxHeaderBytes, bytes.count)
         var disposition: HeaderParameters?
         var contentType: String?
@@ -117,7 +112,7 @@ package struct MultipartForm {
         guard let disposition, disposition.value == "form-data" else {
             throw Self.malformed("a part has no Content-Disposition")
         }
-        return PartHeader(disposition: disposition, contentType: contentType ?? FormFile.unknownType)
+        return (disposition.parameters, contentType ?? FormFile.unknownType)
     }
 
     private mutating func line(upTo end: Int) throws(HTTPError) -> ArraySlice<UInt8> {
@@ -129,15 +124,16 @@ package struct MultipartForm {
         return bytes[position..<carriageReturn]
     }
 
-    private mutating func add(_ content: ArraySlice<UInt8>, _ header: PartHeader) throws(HTTPError) {
-        let parameters = header.disposition.parameters
+    private mutating func add(
+        _ content: ArraySlice<UInt8>, _ parameters: [Name: String], _ contentType: String
+    ) throws(HTTPError) {
         guard let name = parameters["name"], !name.isEmpty, fields[name] == nil, files[name] == nil else {
             throw Self.malformed("a part has no name or a duplicate name")
         }
         guard !name.utf8.contains(0) else { throw JSONBody.nullCharacter }
         if let path = parameters["filename"] {
             guard !path.utf8.contains(0) else { throw JSONBody.nullCharacter }
-            files[name] = FormFile(path: path, contentType: header.contentType, bytes: Array(content))
+            files[name] = FormFile(path: path, contentType: contentType, bytes: Array(content))
             return
         }
         guard let text = String(validating: content, as: UTF8.self) else {
