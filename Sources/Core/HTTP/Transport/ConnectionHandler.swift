@@ -17,7 +17,7 @@ struct ConnectionHandler: Sendable {
     let certificate: ServerCertificate?
     let logger: Logger
     private let flushCoalescers: [ObjectIdentifier: FlushCoalescer]
-    private let meters: RequestMeters?
+    let meters: RequestMeters?
     private let shards: [ObjectIdentifier: RequestMeters.Shard]
 
     init(

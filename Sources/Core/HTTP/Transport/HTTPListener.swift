@@ -8,13 +8,9 @@ import Telemetry
 /// A listening socket and its connections.
 struct HTTPListener: Sendable {
     let handler: ConnectionHandler
-    let connections: OpenConnections
-    let limits: HTTPServer.Limits
     /// The period in which the server still accepts requests after a shutdown signal.
     let drain: Drain
     let eventLoops: any EventLoopGroup
-    let meters: RequestMeters?
-    let logger: Logger
 
     /// Maximum number of connections that the system queues before the server accepts them.
     private static let backlog: Int32 = 1024
@@ -47,7 +43,7 @@ struct HTTPListener: Sendable {
         }
         ended.whenComplete { _ in continuation.finish() }
         onBound(channel.localAddress?.port ?? 0)
-        let (connections, drain) = (connections, drain)
+        let (connections, drain) = (handler.connections, drain)
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await withDiscardingTaskGroup { group in
@@ -83,7 +79,8 @@ struct HTTPListener: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(
                         ConnectionGate(
-                            connections: connections, limit: limits.connections, meters: meters, logger: logger))
+                            connections: handler.connections, limit: handler.limits.connections,
+                            meters: handler.meters, logger: handler.logger))
                 }
             }
             .childChannelOption(.allowRemoteHalfClosure, value: true)

@@ -163,8 +163,7 @@ public struct HTTPServer: Service {
             handler: ConnectionHandler(
                 responder: responder, connections: connections, transferTimeout: transferTimeout, limits: limits,
                 certificate: certificate, eventLoops: eventLoops, meters: meters, logger: logger),
-            connections: connections, limits: limits, drain: drain, eventLoops: eventLoops, meters: meters,
-            logger: logger)
+            drain: drain, eventLoops: eventLoops)
         try await withTaskCancellationHandler {
             try await listener.run(host: host, port: port) {
                 onListening($0)
