@@ -6,26 +6,12 @@ import NIOWebSocket
 public struct WebSocketConnection: Sendable {
     /// The request that opened the connection.
     public let request: WebSocketRequest
-    private let frames: NIOAsyncChannelInboundStream<WebSocketFrame>
-    private let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
-    private let channel: any Channel
-    private let client: WebSocketClient
-    private let transferTimeout: TransferTimeout
-    private let known: @Sendable () -> Void
-
-    init(
-        _ request: WebSocketRequest, frames: NIOAsyncChannelInboundStream<WebSocketFrame>,
-        writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>, channel: any Channel, transferTimeout: TransferTimeout,
-        client: WebSocketClient, known: @escaping @Sendable () -> Void
-    ) {
-        self.client = client
-        self.transferTimeout = transferTimeout
-        self.known = known
-        self.channel = channel
-        self.request = request
-        self.frames = frames
-        self.writer = writer
-    }
+    let frames: NIOAsyncChannelInboundStream<WebSocketFrame>
+    let writer: NIOAsyncChannelOutboundWriter<WebSocketFrame>
+    let channel: any Channel
+    let transferTimeout: TransferTimeout
+    let client: WebSocketClient
+    let known: @Sendable () -> Void
 
     /// Marks the client as authenticated, so that its connection is no longer closed to make room for others.
     public func markKnown() { known() }

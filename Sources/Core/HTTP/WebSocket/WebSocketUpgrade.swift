@@ -79,8 +79,8 @@ struct WebSocketUpgrade {
         }
         try await frames.executeThenClose { inbound, outbound in
             let webSocket = WebSocketConnection(
-                request, frames: inbound, writer: outbound, channel: channel, transferTimeout: transferTimeout,
-                client: client
+                request: request, frames: inbound, writer: outbound, channel: channel,
+                transferTimeout: transferTimeout, client: client
             ) {
                 client.becomeKnown()
                 slots.know(slot)
