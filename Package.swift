@@ -5,7 +5,6 @@ let deque = Target.Dependency.product(name: "DequeModule", package: "swift-colle
 let ordered = Target.Dependency.product(name: "OrderedCollections", package: "swift-collections")
 let subprocess = Target.Dependency.product(name: "Subprocess", package: "swift-subprocess")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
-let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let tracing = Target.Dependency.product(name: "Tracing", package: "swift-distributed-tracing")
 
@@ -25,7 +24,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
         .package(url: "https://github.com/apple/swift-crypto", .upToNextMinor(from: "4.5.0")),
         .package(url: "https://github.com/apple/swift-log", .upToNextMinor(from: "1.16.0")),
-        .package(url: "https://github.com/apple/swift-metrics", .upToNextMinor(from: "2.13.0")),
         .package(url: "https://github.com/apple/swift-distributed-tracing.git", .upToNextMinor(from: "1.7.3")),
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.0")),
         .package(url: "https://github.com/apple/swift-nio-http2", .upToNextMinor(from: "1.46.0")),
@@ -96,8 +94,7 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
-                "CZlib", "Encoding", "JSON", "Limits", "Logs", "Telemetry", deque, ordered, logging, metrics,
-                tracing,
+                "CZlib", "Encoding", "JSON", "Limits", "Logs", "Telemetry", deque, ordered, logging, tracing,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -370,7 +367,6 @@ let package = Package(
             dependencies: [
                 "HTTP", "JSON", "Limits", "REST", "ServerConfiguration",
                 "TestSupport", logging,
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -1,4 +1,3 @@
-public import CoreMetrics
 import Limits
 import Logging
 import NIOCore
@@ -45,8 +44,6 @@ public struct HTTPServer: Service {
     public struct Additions: Sendable {
         /// The handler of WebSocket connections, or nil to support none.
         public var webSockets: (any WebSocketHandler)?
-        /// The factory for request metrics, or nil to record none.
-        public var metrics: (any MetricsFactory)?
         /// The request meters for `/metrics`, or nil to record none.
         public var meters: RequestMeters?
         /// The tracer of requests, or nil to trace none.

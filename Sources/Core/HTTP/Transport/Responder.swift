@@ -16,7 +16,6 @@ struct Responder: Sendable {
     private let transferTimeout: TransferTimeout
     private let webSockets: WebSocketSlots
     let additions: HTTPServer.Additions
-    private let metrics: RequestMetrics?
     private let drain: Drain
     /// Whether connections use TLS.
     let isSecure: Bool
@@ -33,7 +32,6 @@ struct Responder: Sendable {
         self.transferTimeout = transferTimeout
         self.webSockets = webSockets
         self.additions = additions
-        metrics = additions.metrics.map { RequestMetrics(factory: $0) }
         self.drain = drain
         self.isSecure = isSecure
         self.logger = logger
@@ -56,15 +54,10 @@ struct Responder: Sendable {
         }
         let start = ContinuousClock.now
         let record = connection.record
-        metrics?.begin()
         record.begin(method: head.method.rawValue)
         var (status, sent, received) = (0, 0, 0)
         // Status 0 means that the client left or the response could not be sent.
-        defer {
-            let duration = ContinuousClock.now - start
-            metrics?.end(method: head.method, status: status, duration: duration)
-            record.end(status: status, duration: duration, received: received, sent: sent)
-        }
+        defer { record.end(status: status, duration: .now - start, received: received, sent: sent) }
         let body = IncomingBody(headers: headers, connection: connection, transferTimeout: transferTimeout)
         if !body.isComplete, headers[.expect]?.asciiLowercased == "100-continue" {
             if handler.mayTake(body, headers: headers) {
