@@ -131,7 +131,7 @@ import Testing
                 script: """
                     INSERT INTO "Large" ("objectId", "createdAt", "updatedAt", "text")
                     SELECT 'id' || n, now(), now(), repeat('x', 3000000) FROM generate_series(1, 99) AS n
-                    """, isTimeLimited: false)
+                    """)
             await client.shutdown()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {

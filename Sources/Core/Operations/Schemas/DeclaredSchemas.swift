@@ -122,8 +122,7 @@ public struct DeclaredSchemas: Sendable {
         for path in paths {
             do {
                 let script = String(decoding: try Data(contentsOf: URL(fileURLWithPath: path)), as: UTF8.self)
-                // Migrations have no time limit.
-                try await client.execute(script: script, isTimeLimited: false)
+                try await client.execute(script: script)
             } catch {
                 throw Failure(description: "\(path): \(Self.text(error))")
             }

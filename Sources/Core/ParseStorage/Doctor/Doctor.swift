@@ -87,6 +87,6 @@ public struct Doctor: Sendable {
     ///
     /// - Throws: `PostgresError` if a statement fails. Earlier statements keep their effect.
     public func apply(_ remedy: Finding.Remedy) async throws {
-        for statement in remedy.statements { try await client.execute(script: statement, isTimeLimited: false) }
+        for statement in remedy.statements { try await client.execute(script: statement) }
     }
 }

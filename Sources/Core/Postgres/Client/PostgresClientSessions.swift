@@ -193,19 +193,17 @@ extension PostgresClient {
     /// Runs several statements without parameters as one script, such as table definitions. Either all of them take
     /// effect or none, unless the script begins and commits transactions itself.
     ///
-    /// Changes to the session, such as SET, are undone afterwards.
+    /// Changes to the session, such as SET, are undone afterwards. The statement timeout applies only without
+    /// ``hasSessions``.
     ///
-    /// - Parameter isTimeLimited: Whether the statement timeout applies. Without ``hasSessions``, it always does.
     /// - Throws: The first `PostgresError`.
-    public func execute(script: String, isTimeLimited: Bool = true) async throws {
+    public func execute(script: String) async throws {
         guard !script.utf8.contains(0) else {
             throw PostgresError(.server, "a script can't contain NUL", sqlState: "42601")
         }
         try await exclusively { session in
             // Sent before the script, because a statement such as VACUUM must be sent alone.
-            if !isTimeLimited, hasSessions {
-                _ = try await session.query("SET statement_timeout = 0", [])
-            }
+            if hasSessions { _ = try await session.query("SET statement_timeout = 0") }
             try await session.execute(script: script)
         }
     }
