@@ -40,10 +40,7 @@ final class DiskFile: StoredFile {
         NIOThreadPool.singleton.submit { [descriptor] _ in close(descriptor) }
     }
 
-    /// Opens a regular file.
-    ///
-    /// - Returns: The file, or nil if no regular file has this path.
-    /// - Throws: `IOError` if the system call fails.
+    /// Opens a file, or returns nil if no regular file has this path.
     static func open(_ path: String) async throws -> DiskFile? {
         try await NIOThreadPool.singleton.runIfActive {
             // Without O_NONBLOCK, opening a named pipe would block.

@@ -27,8 +27,6 @@ final class FolderEntries: Sendable {
     }
 
     /// Opens a folder, or returns nil if it doesn't exist.
-    ///
-    /// - Throws: `IOError` if the system call fails.
     static func open(_ folder: String) async throws -> FolderEntries? {
         try await NIOThreadPool.singleton.runIfActive {
             try Disk.descriptorNow(folder, O_DIRECTORY).map { FolderEntries(folder: folder, descriptor: $0) }
@@ -39,8 +37,6 @@ final class FolderEntries: Sendable {
         private static let bufferSize = 32 * 1024
 
         /// Returns more names, or nil at the end.
-        ///
-        /// - Throws: `IOError` if reading fails.
         func next() async throws -> [String]? {
             try await NIOThreadPool.singleton.runIfActive { [descriptor] in
                 var buffer = ByteBufferAllocator().buffer(capacity: Self.bufferSize)
@@ -72,8 +68,6 @@ final class FolderEntries: Sendable {
         private let isRead = Atomic(false)
 
         /// Returns all names in the first call and nil in the second.
-        ///
-        /// - Throws: Foundation's error if reading fails.
         func next() async throws -> [String]? {
             guard !isRead.exchange(true, ordering: .relaxed) else { return nil }
             return try await NIOThreadPool.singleton.runIfActive { [folder] in

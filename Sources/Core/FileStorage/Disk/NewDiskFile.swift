@@ -29,7 +29,6 @@ final class NewDiskFile: Sendable {
         }
     }
 
-    /// - Throws: `IOError`, for example if the disk is full.
     func append(_ bytes: ByteBuffer) async throws {
         try await NIOThreadPool.singleton.runIfActive { [descriptor] in
             var rest = bytes
@@ -41,8 +40,6 @@ final class NewDiskFile: Sendable {
     }
 
     /// Waits until the bytes are written to disk.
-    ///
-    /// - Throws: `IOError` if writing fails.
     func synchronize() async throws {
         try await NIOThreadPool.singleton.runIfActive { [descriptor] in
             guard fsync(descriptor) == 0 else { throw IOError(errnoCode: errno, reason: "fsync") }

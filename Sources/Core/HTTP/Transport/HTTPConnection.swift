@@ -111,8 +111,6 @@ package final class HTTPConnection: Sendable {
 
     /// Waits until everything has been sent. A client that doesn't read blocks this, so a ``TransferTimeout`` must
     /// watch it.
-    ///
-    /// - Throws: The error of the connection.
     func flush() async throws {
         try await channel.writeAndFlush(ByteBuffer()).get()
     }

@@ -18,7 +18,6 @@ struct HTTPListener: Sendable {
     /// Listens until the service has been shut down and drained, then waits for the running requests. Closes all
     /// connections if the task is cancelled.
     ///
-    /// - Parameter onBound: Receives the port.
     /// - Throws: The socket's error if it can't listen on the address.
     func run(host: String, port: Int, onBound: (Int) -> Void) async throws {
         // The acceptor has its own thread, so requests don't delay it and it has accepted every queued connection when

@@ -15,9 +15,6 @@ final class OpenConnections: Sendable {
     private let transferTimeout: TransferTimeout
     private let webSockets: WebSocketSlots
 
-    /// - Parameters:
-    ///   - transferTimeout: Finds the connections with the slowest transfers.
-    ///   - webSockets: Finds the WebSocket connections of unauthenticated clients.
     init(transferTimeout: TransferTimeout, webSockets: WebSocketSlots) {
         self.transferTimeout = transferTimeout
         self.webSockets = webSockets
@@ -67,8 +64,6 @@ final class OpenConnections: Sendable {
     }
 
     /// Closes idle connections until the task is cancelled.
-    ///
-    /// - Parameter idleLimit: The maximum time without a request.
     func closeIdle(after idleLimit: Duration) async {
         while (try? await Task.sleep(for: min(idleLimit / 4, .seconds(5)))) != nil {
             sweep(closingAfter: idleLimit, at: .now)

@@ -39,9 +39,6 @@ struct Responder: Sendable {
 
     /// Reads, answers and logs a request.
     ///
-    /// - Parameters:
-    ///   - head: The request line and the header fields.
-    ///   - connection: Provides the body and receives the response.
     /// - Returns: Whether the connection can carry another request.
     /// - Throws: ``MalformedRequest``, or the error that prevented the response from being sent.
     func respond(to head: HTTPRequestHead, on connection: HTTPConnection) async throws -> Bool {

@@ -30,7 +30,6 @@ final class ConnectionGate: ChannelInboundHandler {
     private static let pause: TimeAmount = .milliseconds(20)
     private static let warningInterval: TimeAmount = .minutes(1)
 
-    /// - Parameter limit: The maximum number of open connections.
     init(connections: OpenConnections, limit: Int, meters: RequestMeters?, logger: Logger) {
         self.meters = meters
         self.connections = connections

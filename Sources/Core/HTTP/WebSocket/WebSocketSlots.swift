@@ -76,9 +76,6 @@ package final class WebSocketSlots: Sendable {
     /// Acquires a slot. If all of them, or all that the network may have, are taken, evicts an unauthenticated client
     /// and closes its connection.
     ///
-    /// - Parameters:
-    ///   - sender: The network of the client.
-    ///   - isUnknown: Whether the client has yet to authenticate.
     /// - Returns: The slot number, or nil if no slot is available.
     func acquire(_ channel: any Channel, of sender: Sender, isUnknown: Bool) -> Int? {
         let (number, victim) = state.withLock { state -> (Int?, (any Channel)?) in

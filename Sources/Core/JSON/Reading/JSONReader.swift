@@ -28,8 +28,6 @@ struct JSONReader: ~Copyable {
     }
 
     /// Parses a whole document.
-    ///
-    /// - Throws: The reason and position of a syntax error or an exceeded limit.
     static func read(_ bytes: UnsafeRawBufferPointer, maximumDepth: Int) throws(JSONError) -> JSONValue {
         guard let base = bytes.baseAddress else { throw JSONError(offset: 0, reason: "unexpected end") }
         let start = base.assumingMemoryBound(to: UInt8.self)
