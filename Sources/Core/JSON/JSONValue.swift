@@ -96,14 +96,6 @@ extension JSONValue: CustomStringConvertible {
     public var description: String { text }
 }
 
-extension JSONValue: ExpressibleByNilLiteral {
-    public init(nilLiteral: ()) { self = .null }
-}
-
-extension JSONValue: ExpressibleByBooleanLiteral {
-    public init(booleanLiteral value: Bool) { self = .bool(value) }
-}
-
 extension JSONValue {
     /// Whether the value contains a NUL character, which PostgreSQL can't store.
     public var containsNUL: Bool {
@@ -161,23 +153,15 @@ extension OrderedDictionary where Key == Name, Value == JSONValue {
     public var roughSize: Int { reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.roughSize } }
 }
 
-extension JSONValue: ExpressibleByIntegerLiteral {
+extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+    ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+    public init(nilLiteral: ()) { self = .null }
+    public init(booleanLiteral value: Bool) { self = .bool(value) }
     public init(integerLiteral value: Int) { self = .number(Double(value)) }
-}
-
-extension JSONValue: ExpressibleByFloatLiteral {
     public init(floatLiteral value: Double) { self = .number(value) }
-}
-
-extension JSONValue: ExpressibleByStringLiteral {
     public init(stringLiteral value: String) { self = .string(value) }
-}
-
-extension JSONValue: ExpressibleByArrayLiteral {
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-}
-
-extension JSONValue: ExpressibleByDictionaryLiteral {
     public init(dictionaryLiteral elements: (Name, JSONValue)...) {
         self = .object(JSONObject(elements, uniquingKeysWith: { _, last in last }))
     }

@@ -40,22 +40,16 @@ public struct Name: Sendable {
     }
 }
 
-extension Name: Hashable {
+extension Name: Hashable, Comparable, ExpressibleByStringInterpolation, CustomStringConvertible {
     public static func == (left: Name, right: Name) -> Bool { ByteEquality.areSame(left.text, right.text) }
 
     public func hash(into hasher: inout Hasher) { Name.hash(text, into: &hasher) }
-}
 
-extension Name: Comparable {
     /// Orders names by bytes, like PostgreSQL's collation "C".
     public static func < (left: Name, right: Name) -> Bool { left.utf8.lexicographicallyPrecedes(right.utf8) }
-}
 
-extension Name: ExpressibleByStringInterpolation {
     public init(stringLiteral value: String) { self.init(value) }
-}
 
-extension Name: CustomStringConvertible {
     public var description: String { text }
 }
 
