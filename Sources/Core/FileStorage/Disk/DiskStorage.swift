@@ -160,9 +160,7 @@ public struct DiskStorage: FileStorage {
             try? await Task.sleep(for: .seconds(86_400))
         }
     }
-}
 
-extension DiskStorage {
     /// Visits the files whose names begin with a prefix, in no particular order, without loading the whole list.
     ///
     /// - Throws: The errors of `use`, or the file system's error. A missing folder counts as empty.
@@ -175,9 +173,7 @@ extension DiskStorage {
             try await use(ListedFile(name: decoded, size: status.size, modified: status.modified))
         }
     }
-}
 
-extension DiskStorage {
     /// Returns the folder's random id, which all processes that use the folder share. Creates it if it doesn't exist.
     ///
     /// - Throws: The file system's error.

@@ -84,14 +84,6 @@ final class Listening: Sendable {
     deinit { end() }
 }
 
-extension PostgresEvent {
-    /// The approximate memory use in bytes.
-    fileprivate var size: Int {
-        guard case .notification(let channel, let payload) = self else { return 64 }
-        return 64 + channel.utf8.count + payload.utf8.count
-    }
-}
-
 /// An event of a listening connection.
 public enum PostgresEvent: Sendable {
     /// The connection listens, for the first time or again, or a slow consumer's buffer overflowed. Earlier
@@ -100,4 +92,10 @@ public enum PostgresEvent: Sendable {
     case notification(channel: String, payload: String)
     /// The connection broke and is being reopened, or a slow consumer's buffer overflowed.
     case disconnected
+
+    /// The approximate memory use in bytes.
+    fileprivate var size: Int {
+        guard case .notification(let channel, let payload) = self else { return 64 }
+        return 64 + channel.utf8.count + payload.utf8.count
+    }
 }

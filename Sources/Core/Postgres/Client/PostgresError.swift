@@ -77,6 +77,20 @@ public struct PostgresError: Error, Sendable {
     static let noResult = PostgresError(.server, "the statement returned no result")
     static let shutDown = PostgresError(.shutdown, "the PostgreSQL client was shut down")
 
+    /// Returns the error for a failed connection, from libpq's message.
+    ///
+    /// libpq provides no error fields here, but its verbose message is `FATAL:  3D000: database "x" does not exist`,
+    /// followed by a line with the location in the server's source.
+    static func unavailable(_ verbose: String) -> PostgresError {
+        let lines = verbose.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "\n")
+        // In these messages, a colon and two spaces precede only the code.
+        let code = #/:  ([0-9A-Z]{5}): /#
+        let message = lines.replacing(code, with: ":  ")
+        return PostgresError(
+            .unavailable, message.isEmpty ? "no connection to PostgreSQL" : message,
+            sqlState: lines.matches(of: code).last.map { String($0.output.1) } ?? "")
+    }
+
     /// Whether a pooler rejected a connection parameter, such as the server options.
     var isRefusedParameter: Bool { sqlState == "08P01" && message.contains("startup parameter") }
 
@@ -104,21 +118,5 @@ extension String {
         var view = self[...]
         while let last = view.last, last.isWhitespace { view.removeLast() }
         return String(view)
-    }
-}
-
-extension PostgresError {
-    /// Returns the error for a failed connection, from libpq's message.
-    ///
-    /// libpq provides no error fields here, but its verbose message is `FATAL:  3D000: database "x" does not exist`,
-    /// followed by a line with the location in the server's source.
-    static func unavailable(_ verbose: String) -> PostgresError {
-        let lines = verbose.split(separator: "\n").filter { !$0.hasPrefix("LOCATION:") }.joined(separator: "\n")
-        // In these messages, a colon and two spaces precede only the code.
-        let code = #/:  ([0-9A-Z]{5}): /#
-        let message = lines.replacing(code, with: ":  ")
-        return PostgresError(
-            .unavailable, message.isEmpty ? "no connection to PostgreSQL" : message,
-            sqlState: lines.matches(of: code).last.map { String($0.output.1) } ?? "")
     }
 }
