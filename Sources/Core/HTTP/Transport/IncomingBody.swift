@@ -49,7 +49,7 @@ package final class IncomingBody: AsyncSequence {
     ///
     /// - Parameters:
     ///   - isOver: Whether to stop. Call ``wake`` after its value changes.
-    ///   - receive: Receives a piece. Returns false to get no more.
+    ///   - receive: Receives a piece. Returns false to stop.
     /// - Returns: False if `receive` returned false.
     /// - Throws: ``HTTPError/aborted`` if the connection ends before the body does, or the error of `receive`.
     @discardableResult package func pass(

@@ -117,7 +117,7 @@ package final class RequestParts: Sendable {
     /// Whether the last wait for a request was ended by ``rest()``.
     package var isResting: Bool { state.withLock { $0.isResting } }
 
-    /// Waits until a part is available, no more can come, or `isOver` returns true. The connection no longer rests.
+    /// Waits until a part is available, no more can come, or `isOver` returns true. Resets ``isResting``.
     ///
     /// - Parameter isOver: Whether to stop waiting. Call ``wake()`` after its value changes.
     package func waitUntilReady(unless isOver: @Sendable () -> Bool = { false }) async {

@@ -34,7 +34,7 @@ public struct Reply: Sendable {
         /// The maximum number of bytes in memory if larger than a piece of 64 KiB, otherwise 0.
         public var maxHeldBytes = 0
         /// A function that receives the rest of the request body while the bytes are sent or after them, and nil at its
-        /// end. It returns false to get no more.
+        /// end. It returns false to stop.
         package var receiveRest: (@Sendable (ByteBuffer?) async -> Bool)?
         /// Whether to send the head at once instead of with the first bytes.
         package var sendsHeadFirst = false

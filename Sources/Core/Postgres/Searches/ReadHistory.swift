@@ -181,7 +181,7 @@ package struct ReadOrigin: Hashable, Sendable {
 }
 
 /// Groups reads of similar cost: by statement, order of magnitude of the row limit, and whether more is read for the
-/// rows. Each row read by its key also has a shape of its own.
+/// rows. Each row read by its key also has its own shape.
 package struct ReadShape: Hashable, Sendable {
     private let key: StatementKey
     /// The bit width of the maximum row count.
