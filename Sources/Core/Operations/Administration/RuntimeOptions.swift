@@ -10,7 +10,8 @@ import Synchronization
 public struct RuntimeOptions: Sendable, BackendPart {
     let backend: Backend
 
-    /// The number of changes of the stored options, plus 1 if rate limits are configured. At 0 there are no limits.
+    /// The number of times that stored options have changed, plus 1 if rate limits are configured. If it is 0, no rate
+    /// limits are in force.
     public var changes: Int { services.options.changes.load(ordering: .acquiring) }
 
     /// The rate limits in force.
@@ -37,7 +38,8 @@ public struct RuntimeOptions: Sendable, BackendPart {
         }
     }
 
-    /// Stores a value that passes ``check(_:_:language:)``, or restores the configured one if nil, on all servers.
+    /// Stores a value that has passed ``check(_:_:language:)``, or removes the stored value if nil. Takes effect on all
+    /// servers.
     ///
     /// - Throws: `PostgresError`.
     public func set(_ option: RuntimeOption, _ value: JSONValue?, by operatorName: String) async throws {

@@ -33,8 +33,8 @@ public struct SlowStatements: Sendable {
         }
     }
 
-    /// Returns the index recommendations, and the statements by total duration. They come from PostgreSQL's statistics
-    /// or, if it collects none, from this process.
+    /// Returns the index recommendations, and the statements by total duration. The statements come from PostgreSQL's
+    /// statistics or, if it collects none, from this process.
     ///
     /// - Throws: `ParseError` if the database fails.
     public func answer() async throws -> JSONObject {

@@ -17,8 +17,8 @@ public struct Allowances: Sendable, BackendPart {
         public let reasons: [PermissionReason]
     }
 
-    /// Returns the permission for each operation. Permissions on an object are tested with the same database queries as
-    /// the operations themselves.
+    /// Returns the permission for each operation. Permissions on an object are tested in the database, under the same
+    /// conditions as the operations themselves.
     ///
     /// - Parameters:
     ///   - userId: The user, or nil for an anonymous client.

@@ -57,7 +57,8 @@ public struct CheckedImport: Sendable {
     /// Checks the rows, and stores the accepted ones unless it is a dry run.
     ///
     /// - Parameter refuse: An additional check, which throws to reject a row.
-    /// - Throws: 103 if the class doesn't exist, 1 if the database is unavailable, or the error of invalid new fields.
+    /// - Throws: 103 if the class doesn't exist, the error of invalid new fields, or the errors of
+    ///   ``Imports/objects(_:_:_:)``.
     public func run(
         _ rows: [JSONValue], _ wish: Wish, _ context: RequestContext, refuse: (JSONObject) throws -> Void
     ) async throws -> Report {

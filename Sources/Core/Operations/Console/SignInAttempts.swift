@@ -62,7 +62,7 @@ public final class SignInAttempts: Sendable {
         Array("console address ".utf8) + Sender.network(of: address)
     }
 
-    /// Longer names can't be an operator's and would only fill the memory.
+    /// Returns nil for names that are too long to be an operator's, because they would only fill the memory.
     private func key(ofName name: String?) -> [UInt8]? {
         guard let name, name.utf8.count <= Operators.longestName else { return nil }
         return Array("console name \(name)".utf8)

@@ -28,8 +28,9 @@ public struct Imports: Sendable, BackendPart {
     /// with an id but no ACL still gets the default ACL of users.
     ///
     /// - Returns: The result of each row in order. A rejected row doesn't affect the others.
-    /// - Throws: 103 if the class name is invalid, 119 for the read-only master key, 1 if the database is unavailable.
-    ///   Earlier pages stay stored. Repeating the import updates rows with an id, but creates those without one again.
+    /// - Throws: 103 if the class name is invalid, 119 for the read-only master key, 1 or `ServiceUnavailable` if the
+    ///   database is unavailable. Earlier pages stay stored. Repeating the import updates rows with an id, but creates
+    ///   those without one again.
     public func objects(_ className: String, _ rows: [JSONValue], _ context: RequestContext) async throws
         -> [Result<WriteResult, any Error>]
     {

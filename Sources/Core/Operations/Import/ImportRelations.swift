@@ -14,7 +14,8 @@ extension Imports {
     ///
     /// - Parameter rows: Objects with the members `owningId` and `relatedId`.
     /// - Returns: The result of each row in order. A rejected row doesn't affect the others.
-    /// - Throws: 103 or 105 if the class or field is missing, 111 if it isn't a relation, 119 if writing isn't allowed.
+    /// - Throws: 103 if the class or 105 if the field doesn't exist, 111 if the field isn't a relation, 119 if writing
+    ///   isn't allowed.
     public func relation(
         _ field: String, of className: String, _ rows: [JSONValue], _ context: RequestContext
     ) async throws -> [Result<WriteResult, any Error>] {

@@ -9,7 +9,7 @@ struct ImportRow: Sendable {
     var objectId: String?
     /// The creation date in the row, if any.
     var createdAt: ParseDate?
-    /// The last change's date in the row, if any.
+    /// The date of the last change in the row, if any.
     var updatedAt: ParseDate?
     /// The ACL in the row, if any.
     var acl: ACL?

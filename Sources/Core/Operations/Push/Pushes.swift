@@ -99,9 +99,9 @@ public struct Pushes: Sendable, BackendPart {
         }
     }
 
-    /// Returns the report of a dry run.
+    /// Returns the report of a dry run, which is retained for 30 days.
     ///
-    /// - Throws: 101 if the push doesn't exist or wasn't a dry run.
+    /// - Throws: 101 if the push doesn't exist or has no report.
     public func report(of id: String, _ context: RequestContext) async throws -> JSONObject {
         _ = try await backend.finding.object("_PushStatus", id, context)
         guard let report = try await store.pushes.report(id) else {

@@ -35,7 +35,7 @@ final class SchemaWatch: Sendable {
 
     func announcements(arrive: Bool) { state.withLock { $0.isListening = arrive } }
 
-    /// Schedules a reload of the classes after a comparison or a reload failed.
+    /// Schedules a reload of the classes because a comparison or a reload has failed.
     func missedChange() { state.withLock { $0.isBehind = true } }
 
     /// Compares periodically until the task is cancelled.

@@ -63,15 +63,15 @@ public protocol ChangeObserver: Sendable {
     /// Receives a change. The response to the client waits, so it must return quickly.
     func observe(_ change: Change) async
 
-    /// Reports that an object of the class changed in an unknown way.
+    /// Notifies the observer that an object of the class may have changed in an unknown way.
     func missChange(of className: Name) async
 
-    /// Reports the start of a write whose changes the observer might not receive.
+    /// Notifies the observer of the start of a write whose changes it might not receive.
     ///
     /// - Returns: A token for ``endUnobserved(_:of:)``.
     func beginUnobserved() -> Int
 
-    /// Reports the end of an unobserved write.
+    /// Notifies the observer of the end of an unobserved write.
     func endUnobserved(_ write: Int, of className: Name?)
 }
 

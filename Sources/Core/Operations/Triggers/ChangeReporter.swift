@@ -80,10 +80,10 @@ final class ChangeReporter: Sendable {
         }
     }
 
-    /// Reports the start of writes that observers could miss.
+    /// Notifies observers of the start of writes that they could miss.
     func begin() -> [Int] { observers.map { $0.beginUnobserved() } }
 
-    /// Reports the end of the writes that ``begin()`` announced.
+    /// Notifies observers of the end of the writes that ``begin()`` announced.
     ///
     /// - Parameter className: The class, or nil for several classes or none.
     func end(_ writes: [Int], of className: String? = nil) {

@@ -35,8 +35,8 @@ public struct FileCall: Sendable {
     public var request: RequestContext
 }
 
-/// A file trigger. For `beforeSave`, its result replaces the file; if it is nil, the file is unchanged. A result with a
-/// URL isn't stored, since it is stored elsewhere. Errors reject the request.
+/// A file trigger. Its result for `beforeSave` replaces the file, unless it is nil. If the result has a URL, the trigger
+/// has stored the file elsewhere, so the server doesn't. Errors reject the request.
 public typealias FileTrigger = @Sendable (FileCall) async throws -> FileCall?
 
 extension Triggers {

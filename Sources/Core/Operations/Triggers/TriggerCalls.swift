@@ -68,7 +68,7 @@ public struct Triggers: Sendable, BackendPart {
         return request
     }
 
-    /// Calls a trigger around a log-in or password-reset request with the complete user, if that can be read.
+    /// Calls a trigger of a log-in or password-reset request with the complete user, if the user can be read.
     ///
     /// - Parameter session: The user with the new session, after a log-in.
     /// - Throws: Errors of the trigger.

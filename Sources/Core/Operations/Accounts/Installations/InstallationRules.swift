@@ -9,12 +9,12 @@ struct InstallationRules: SaveRules {
     var backend: Backend
 
     private var device = DeviceIdentity()
-    /// Whether the write identifies its device and may therefore apply to another row.
+    /// Whether the write contains values that identify its device, so it may apply to another row.
     private var namesDevice = true
 
     init(backend: Backend) { self.backend = backend }
 
-    /// - Throws: 111 if an id isn't a string, null or a deletion.
+    /// - Throws: The errors of ``Installations/normalized(_:)``.
     mutating func authorize(_ save: inout Save) async throws -> WriteResult? {
         save.body = try Installations.normalized(save.body)
         return nil

@@ -11,8 +11,8 @@ public struct Installations: Sendable, BackendPart {
 
     /// Returns the body with `installationId` and APNs-style device tokens (64 characters) in lower case.
     ///
-    /// - Throws: 111 if an id isn't a string, null or a deletion. A query operator such as `$ne` could select other
-    ///   devices' rows.
+    /// - Throws: 111 if an id isn't a string, null or a deletion, because a query operator such as `$ne` could select
+    ///   other devices' rows; 107 if an id contains NUL.
     static func normalized(_ given: JSONObject) throws(ParseError) -> JSONObject {
         var body = given
         for key in ["installationId", "deviceToken", "appIdentifier"] {
@@ -40,7 +40,7 @@ public struct Installations: Sendable, BackendPart {
         }
     }
 
-    /// Deletes the rows of a device's former registrations, or removes the id they share with its row.
+    /// Deletes the rows of a device's former registrations, or removes the id that they share with the device's row.
     func retire(_ duplicates: InstallationDuplicates, _ context: RequestContext) async throws {
         let options = configuration.installation
         var access = ObjectStore.WriteAccess()
@@ -92,7 +92,7 @@ public struct Installations: Sendable, BackendPart {
         }
         var request = ObjectStore.FindRequest(className: "_Installation")
         request.filter = .any(conditions)
-        // Any number of rows of any size may share a device token.
+        // Many large rows may share a device token, so other fields aren't read.
         request.keys = ["objectId", "installationId", "deviceToken", "deviceType", "createdAt"]
         return try await store.find(request).objects.compactMap { InstallationRow($0) }
     }

@@ -42,7 +42,7 @@ struct LogInPipeline: Sendable, BackendPart {
     ///
     /// - Throws: 101 if the password has changed.
     private func checkStillValid(_ hash: String, of userId: String, _ session: Sessions.OpenedSession) async throws {
-        // The row lock waits for a running password change.
+        // Locks the row, so it waits for a concurrent password change.
         guard try await !store.accounts.hasPassword(userId, hash: hash) else { return }
         try await store.deleteAll(
             "_Session", where: .field(FieldPath("objectId"), .equal(.string(session.user.sessionId))))

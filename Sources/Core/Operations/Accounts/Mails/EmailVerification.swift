@@ -127,8 +127,8 @@ public struct EmailVerifications: Sendable, BackendPart {
 
     /// `POST /verificationEmailRequest`: sends a new link to an address.
     ///
-    /// - Throws: 108 if mail is not fully configured; 204 or 125 if the address is missing or invalid; 205 or -1 if it
-    ///   has no account or is already verified, unless the options hide that.
+    /// - Throws: 108 if mail is not fully configured; 204 if the address is missing or 125 if it isn't a string; 205 if
+    ///   it has no account or -1 if it is already verified, unless the options hide that.
     public func requestVerification(_ body: JSONObject, _ context: RequestContext) async throws {
         let address = try AccountMails.address(in: body)
         _ = try backend.mails.sender()

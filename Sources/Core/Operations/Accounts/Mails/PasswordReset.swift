@@ -18,8 +18,8 @@ public struct PasswordResets: Sendable, BackendPart {
 
     /// `POST /requestPasswordReset`: sends a link to an address.
     ///
-    /// - Throws: 108 if mail is not fully configured; 204, 125 or 162 if the address or token is missing or invalid;
-    ///   101 if the address has no account, unless the options hide that.
+    /// - Throws: 108 if mail is not fully configured; 204 if the address is missing, 125 if it isn't a string or 162 if
+    ///   the token isn't; 101 if the address has no account, unless the options hide that; errors of the trigger.
     public func requestPasswordReset(_ body: JSONObject, _ context: RequestContext) async throws {
         _ = try backend.mails.sender()
         let options = configuration.accountMail

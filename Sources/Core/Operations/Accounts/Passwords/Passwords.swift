@@ -40,7 +40,8 @@ public struct Passwords: Sendable {
         return hash
     }
 
-    /// Whether a password matches a hash. A missing or too expensive one never matches but takes as long as a new hash.
+    /// Whether a password matches a hash. A missing or too expensive hash, or a password with NUL, never matches, but
+    /// the comparison takes as long as hashing a new password.
     ///
     /// - Parameter address: The IP address of the client.
     /// - Throws: `ServiceUnavailable` if too many hashes are queued, `CancellationError` if the caller disconnects.

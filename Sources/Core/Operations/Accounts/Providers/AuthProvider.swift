@@ -157,7 +157,7 @@ public struct AuthAttempt: Sendable {
     public var options: JSONObject
     /// The user who changes `authData` or proves an additional factor, or nil for other checks.
     public var userId: String?
-    /// Whether the request has full rights, or for shown data the right to read everything.
+    /// Whether the caller has full rights. In ``AuthProvider/shownData(_:of:_:)``, whether it may read everything.
     public var isMaster = false
     /// The time of the request.
     public var now: ParseDate

@@ -20,8 +20,8 @@ package struct ModuleRequest: Sendable {
     package let installationId: String?
     /// The HTTP header fields without server keys.
     package let headers: JSONObject
-    /// The stored user without secrets and built-in providers' `authData`, only the id if the caller may not see more,
-    /// or nil for a new user.
+    /// The stored user without secrets and built-in providers' `authData`, or nil for a new user. Contains only the id
+    /// if the caller may not see more.
     package fileprivate(set) var stored: JSONObject?
     /// Whether the adapter gets the stored user as the original.
     package fileprivate(set) var hasOriginal = false
@@ -54,7 +54,9 @@ extension Providers {
         return request
     }
 
-    /// Returns the request for JavaScript adapters of the app. `subject` is nil for a challenge without a user.
+    /// Returns the request for JavaScript adapters of the app.
+    ///
+    /// - Parameter subject: The user, or nil for a challenge without a user.
     func moduleRequest(of subject: AuthSubject?, _ context: RequestContext) async throws -> ModuleRequest {
         var request = ModuleRequest(context)
         request.isChallenge = subject?.isChallenge ?? true

@@ -110,8 +110,8 @@ extension Providers {
         return try await !owners(of: claims.identities, isForAll: caller.readsEverything).isEmpty
     }
 
-    /// The error for a call of a transaction that would create a session before the transaction begins. The session
-    /// would remain if the transaction failed.
+    /// The error for a log-in or sign-up in a transaction. Its session would be created before the transaction begins
+    /// and remain if the transaction failed.
     static let noLogInOfTransaction = ParseError(
         ParseError.invalidJSON, "Log-ins and sign-ups can't be part of a transaction.")
 

@@ -13,8 +13,8 @@ public struct Providers: Sendable, BackendPart {
     /// Whether a sign-up with this `authData` needs no user name and password even if it identifies no user. Presets
     /// below 9 allow that, for example if the data only unlinks providers.
     ///
-    /// - Throws: 252 if a provider is unknown or disabled, or if a caller who isn't logged in sends only data without
-    ///   an id and no password.
+    /// - Throws: 252 if a provider is unknown or disabled, or if a client that isn't logged in sends only data without
+    ///   ids, and no user name and password.
     func needsNoPassword(_ authData: JSONValue?, _ body: JSONObject, _ caller: Caller) throws(ParseError) -> Bool {
         guard configuration.preset < 9, let given = authData?.objectValue else { return false }
         let isUsable = given.isEmpty || given.values.contains { $0.isNull || $0["id"]?.isTruthy == true }

@@ -9,7 +9,7 @@ extension Providers {
     var chooseShownData: Bool { services.moduleProviders.contains { $0.choosesShownData } }
 
     /// Returns a result with the login data that adapters of the app show to the caller. Data of an adapter that fails
-    /// is left out. Adapters get only data that the caller may see, once per provider.
+    /// is left out. Each adapter is called at most once, with only the data that the caller may see.
     func showing(_ found: ObjectStore.Found, _ context: RequestContext) async -> ObjectStore.Found {
         // An adapter that reads users gets the stored data. Otherwise it would call itself endlessly.
         guard chooseShownData, context.facts?.isOfAdapter != true else { return found }

@@ -69,7 +69,7 @@ package final class SessionCache: Sendable {
     /// afterwards.
     package var generation: Int { state.withLock { $0.generation } }
 
-    /// Stores a session, unless an invalidation happened since its lookup began.
+    /// Stores a session, unless an invalidation has happened since its lookup began.
     package func insert(_ entry: Entry, generation: Int) {
         state.withLock {
             guard $0.generation == generation else { return }
@@ -80,7 +80,7 @@ package final class SessionCache: Sendable {
 
     /// Whether the caller should extend the session. If it is cached, only one of several concurrent requests should.
     ///
-    /// - Parameter moment: The time in milliseconds since 1970 before which the last change makes the session due.
+    /// - Parameter moment: A time in milliseconds since 1970. The session is due if its last change was earlier.
     package func claimExtension(of token: String, changedBefore moment: Int64, now: Int64) -> Bool {
         state.withLock {
             guard var entry = $0.entries.peek(Name(token)) else { return true }

@@ -115,7 +115,7 @@ public struct Users: Sendable, BackendPart {
         var candidate = try await store.accounts.loginCandidate(username: username, email: email)
         let name = configuration.convertUsernameToLowercase ? username.lowercased() : username
         let address = configuration.convertEmailToLowercase ? email.lowercased() : email
-        // A user name may be an email address, which is stored in the case that the other option sets.
+        // The user name may be an email address, which the server has stored in lower case.
         var spellings = [(name, address)]
         if configuration.convertEmailToLowercase, !configuration.convertUsernameToLowercase {
             spellings.append((username.lowercased(), address))
