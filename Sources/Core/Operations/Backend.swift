@@ -43,91 +43,61 @@ public struct Backend: Sendable {
 
     // MARK: Objects
 
-    /// Find and get requests.
     public var finding: Finding { Finding(backend: self) }
     public var aggregating: Aggregating { Aggregating(backend: self) }
     public var saving: Saving { Saving(backend: self) }
     public var deleting: Deleting { Deleting(backend: self) }
-    /// Batches that run as one transaction, and idempotent requests.
     public var transactions: Transactions { Transactions(backend: self) }
     /// Uploaded files, or nil if the server has no file storage.
     public var files: Files? { services.fileStorage.map { Files(backend: self, storage: $0) } }
-    /// Imports of exported rows with their original ids and dates.
     public var imports: Imports { Imports(backend: self) }
 
     // MARK: Rights and triggers
 
-    /// Class-level permissions and protected fields.
     public var permissions: Permissions { Permissions(backend: self) }
     public var triggers: Triggers { Triggers(backend: self) }
     var saveTriggers: SaveTriggers { SaveTriggers(backend: self) }
     var deleteTriggers: DeleteTriggers { DeleteTriggers(backend: self) }
     var findTriggers: FindTriggers { FindTriggers(backend: self) }
     public var liveQueryTriggers: LiveQueryTriggers { LiveQueryTriggers(backend: self) }
-    /// Live-query subscriptions.
     public var liveQueries: LiveQueries { LiveQueries(backend: self) }
 
     // MARK: Accounts
 
     public var logIn: LogIn { LogIn(backend: self) }
-    /// Users' records as the users themselves see them.
     public var ownRecords: OwnRecords { OwnRecords(backend: self) }
-    /// User sessions: creation, lookup and extension.
     public var sessions: Sessions { Sessions(backend: self) }
-    /// Rules for users: unique names, passwords and permission to update.
     public var users: Users { Users(backend: self) }
-    /// Log-in and account linking with auth providers.
     public var providers: Providers { Providers(backend: self) }
-    /// Account lockout after failed log-ins.
     var lockout: Lockout { Lockout(backend: self) }
     public var mails: AccountMails { AccountMails(backend: self) }
-    /// Password-reset links.
     public var passwordResets: PasswordResets { PasswordResets(backend: self) }
-    /// Email-verification links.
     public var verifications: EmailVerifications { EmailVerifications(backend: self) }
-    /// Device installations, one row per device.
     var installations: Installations { Installations(backend: self) }
-    /// Cache invalidation for users and roles, in this and other processes.
     public var caches: CacheInvalidation { CacheInvalidation(backend: self) }
 
     // MARK: Administration
 
     public var schemas: Schemas { Schemas(backend: self) }
-    /// Declared webhooks.
     public var hooks: Hooks { Hooks(backend: self) }
     public var jobs: Jobs { Jobs(backend: self) }
-    /// The parameters of `/config`.
     public var globalConfig: GlobalConfig { GlobalConfig(backend: self) }
-    /// The settings of `/graphql-config`.
     public var graphQLConfig: GraphQLConfig { GraphQLConfig(backend: self) }
-    /// Options that operators change while the server runs.
     public var options: RuntimeOptions { RuntimeOptions(backend: self) }
-    /// The log lines for `GET /scriptlog`.
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
-    /// Slow database operations of this process.
     public var slowOperations: SlowOperations { SlowOperations(backend: self) }
-    /// Slow SQL statements with plans and index advice.
     public var slowStatements: SlowStatements { SlowStatements(backend: self) }
     var slowLog: SlowOperationLog { services.slowLog }
-    /// The number of objects per class.
     public var classCounts: ClassCounts { ClassCounts(backend: self) }
-    /// The search for objects that point to an object.
     public var references: References { References(backend: self) }
-    /// Exports of all objects that a find matches.
     public var objectExport: ObjectExport { ObjectExport(backend: self) }
-    /// Imports of rows by console operators.
     public var checkedImport: CheckedImport { CheckedImport(backend: self) }
-    /// Objects that operators deleted.
     public var trash: Trash { Trash(backend: self) }
-    /// Explanations of which operations a user may perform, and why.
     public var allowances: Allowances { Allowances(backend: self) }
-    /// Class views saved by operators.
     public var savedViews: SavedViews { SavedViews(backend: self) }
     public var indexAdvising: IndexAdvising { IndexAdvising(backend: self) }
     public var securityReport: SecurityReport { SecurityReport(backend: self) }
-    /// Console operators.
     public var operators: Operators { Operators(backend: self) }
-    /// Periodic cleanup.
     public var sweeps: Sweeps { Sweeps(backend: self) }
 
     // MARK: Shared services
@@ -137,9 +107,7 @@ public struct Backend: Sendable {
     /// Inlined, so that reading one option doesn't copy the whole struct.
     @inlinable public var configuration: Configuration { services.configuration }
     public var clock: WallClock { services.clock }
-    /// A feed of changes to declared webhooks.
     public var hookChanges: HookChanges { services.hookChanges }
-    /// A feed of changes to users' fields and sessions.
     public var userChanges: UserChanges { services.userChanges }
     /// The job runner, or nil in a deployment without jobs.
     public var jobRunner: JobRunner? { services.jobRunner }
