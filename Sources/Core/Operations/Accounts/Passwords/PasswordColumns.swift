@@ -15,19 +15,15 @@ extension Users {
         switch path.first?.asciiLowercased {
         case "login", "verifypassword": path.count == 1
         case "challenge": path.count == 1 && body["password"] != nil
-        default: isWrite && body["password"] != nil && userPlace(path) != nil
+        default: isWrite && body["password"] != nil && isUser(path)
         }
     }
 
-    private struct UserPlace {
-        var objectId: String?
-    }
-
-    private static func userPlace(_ path: [String]) -> UserPlace? {
+    private static func isUser(_ path: [String]) -> Bool {
         switch path.first?.asciiLowercased {
-        case "users": UserPlace(objectId: path.dropFirst().first)
-        case "classes" where path.dropFirst().first == "_User": UserPlace(objectId: path.dropFirst(2).first)
-        default: nil
+        case "users": true
+        case "classes": path.dropFirst().first == "_User"
+        default: false
         }
     }
 
