@@ -49,11 +49,6 @@ public struct LogIn: Sendable, BackendPart {
             id, SessionUser(id: id, sessionId: "", token: "", roles: roles, isAnonymous: false), [:], context)
     }
 
-    /// Checks a user name or email address with its password, and returns the user.
-    func user(ofPassword parameters: JSONObject, _ context: RequestContext) async throws -> LoginCandidate {
-        try await proof.check(parameters, context) { _ in nil }.candidate
-    }
-
     /// Creates a session for any user. Requires the master key.
     ///
     /// - Returns: The user with the session token, as JSON.

@@ -21,7 +21,7 @@ extension Providers {
         var stored: JSONObject = [:]
         var subject: AuthSubject?
         if hasName {
-            let user = try await backend.logIn.user(ofPassword: body, context)
+            let user = try await PasswordProof(backend: backend).check(body, context) { _ in nil }.candidate
             (stored, subject) = (user.loginData, AuthSubject(id: user.id, isLogin: true, isChallenge: true))
         } else if let authData {
             let id = try await user(of: authData, context)
