@@ -77,11 +77,7 @@ public struct LogIn: Sendable, BackendPart {
         let after = await backend.triggers.logoutTrigger(of: user.sessionId, context)
         try await services.changes.reporting("_Session", user.sessionId, by: context.caller) {
             let wants = services.changes.wants("_Session")
-            guard wants.isEmpty else {
-                return ((), try await store.delete("_Session", objectId: user.sessionId, wants: wants))
-            }
-            _ = try await store.delete("_Session", objectId: user.sessionId)
-            return ((), nil)
+            return ((), try await store.delete("_Session", objectId: user.sessionId, wants: wants))
         }
         await backend.caches.invalidate(user: user.id)
         // Clients close their live queries when they get the response, so the session's end must reach live queries
