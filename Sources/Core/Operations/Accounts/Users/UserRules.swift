@@ -81,7 +81,8 @@ struct UserRules: SaveRules {
     }
 
     mutating func complete(_ save: inout Save) async throws {
-        for name in Self.noFields { save.body[name] = nil }
+        // Never stored, because all readers of the user would see it.
+        save.body["sessionToken"] = nil
         if let objectId = save.objectId {
             try await completeChange(&save, objectId)
         } else {
@@ -89,9 +90,6 @@ struct UserRules: SaveRules {
         }
         try backend.users.checkNames(save.body)
     }
-
-    /// Fields that are never stored, because all readers of the user would see them.
-    private static let noFields: [Name] = ["sessionToken"]
 
     private mutating func completeSignUp(_ save: inout Save) async throws {
         let objectId = try backend.saving.newObjectId(save.body, "_User")
