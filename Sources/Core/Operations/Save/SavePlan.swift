@@ -21,6 +21,14 @@ public struct WriteResult: Sendable {
     public var answer: JSONValue { replacement ?? .object(body) }
 }
 
+extension ParseError {
+    /// Returns the error for a field whose value must be a string.
+    static func expectedString(_ field: String, _ value: JSONValue) throws(ParseError) -> ParseError {
+        let type = try FieldType.inferred(from: value) ?? .object
+        return ParseError(incorrectType, "schema mismatch for \(field); expected String but got \(type)")
+    }
+}
+
 /// Plans and stores writes, by the rules common to all classes.
 public struct Saving: Sendable, BackendPart {
     let backend: Backend
@@ -171,12 +179,7 @@ public struct Saving: Sendable, BackendPart {
         guard given.isTruthy else {
             throw ParseError(ParseError.missingObjectId, "objectId must not be empty, null or undefined")
         }
-        guard let id = given.stringValue else {
-            let type = try FieldType.inferred(from: given) ?? .object
-            throw ParseError(
-                ParseError.incorrectType,
-                "schema mismatch for \(className).objectId; expected String but got \(type)")
-        }
+        guard let id = given.stringValue else { throw try ParseError.expectedString("\(className).objectId", given) }
         guard className != "_User" || !Principal.isReserved(Name(id)) else {
             throw ParseError(ParseError.operationForbidden, "Invalid object ID.")
         }

@@ -18,9 +18,7 @@ public struct Installations: Sendable, BackendPart {
         for key in ["installationId", "deviceToken", "appIdentifier"] {
             guard let value = body[key], !value.isNull, value.stringValue == nil else { continue }
             if value["__op"] == "Delete" { continue }
-            let type = try FieldType.inferred(from: value) ?? .object
-            throw ParseError(
-                ParseError.incorrectType, "schema mismatch for _Installation.\(key); expected String but got \(type)")
+            throw try ParseError.expectedString("_Installation.\(key)", value)
         }
         for key in ["installationId", "deviceToken", "appIdentifier"] {
             if let text = body[key]?.stringValue { _ = try ValueText.checked(text) }

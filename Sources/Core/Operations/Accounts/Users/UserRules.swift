@@ -126,9 +126,7 @@ struct UserRules: SaveRules {
         if let value = save.body.removeValue(forKey: "password"), value["__op"]?.stringValue != "Delete", !value.isNull
         {
             guard let password = value.stringValue else {
-                let type = try FieldType.inferred(from: value) ?? .object
-                throw ParseError(
-                    ParseError.incorrectType, "schema mismatch for _User.password; expected String but got \(type)")
+                throw try ParseError.expectedString("_User.password", value)
             }
             guard !password.isEmpty else { throw ParseError(ParseError.passwordMissing, "password is required") }
             let columns = try await backend.users.columns(ofChanged: password, save.body, objectId, save.context)

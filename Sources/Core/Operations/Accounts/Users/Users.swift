@@ -79,11 +79,7 @@ public struct Users: Sendable, BackendPart {
             throw ParseError(ParseError.usernameTaken, "Account already exists for this username.")
         }
         guard let email = body["email"], !email.isNull, email["__op"]?.stringValue != "Delete" else { return }
-        guard let address = email.stringValue else {
-            let type = try FieldType.inferred(from: email) ?? .object
-            throw ParseError(
-                ParseError.incorrectType, "schema mismatch for _User.email; expected String but got \(type)")
-        }
+        guard let address = email.stringValue else { throw try ParseError.expectedString("_User.email", email) }
         if !address.isEmpty {
             let scalars = address.unicodeScalars
             // Rejects the form `Name <address>`.
