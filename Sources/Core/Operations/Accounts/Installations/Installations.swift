@@ -80,16 +80,12 @@ public struct Installations: Sendable, BackendPart {
 
     /// Returns the rows that a write of an installation may concern.
     func rows(_ objectId: String?, _ device: DeviceIdentity) async throws -> [InstallationRow] {
-        var conditions: [Filter] = []
-        if let objectId { conditions.append(.field(FieldPath("objectId"), .equal(.string(objectId)))) }
-        if let id = device.installationId {
-            conditions.append(.field(FieldPath("installationId"), .equal(.string(id))))
-        }
-        if let token = device.deviceToken {
-            conditions.append(.field(FieldPath("deviceToken"), .equal(.string(token))))
-        }
+        let ids = [
+            ("objectId", objectId), ("installationId", device.installationId), ("deviceToken", device.deviceToken),
+        ]
         var request = ObjectStore.FindRequest(className: "_Installation")
-        request.filter = .any(conditions)
+        request.filter = .any(
+            ids.compactMap { key, id in id.map { .field(FieldPath(key), .equal(.string($0))) } })
         // Many large rows may share a device token, so other fields aren't read.
         request.keys = ["objectId", "installationId", "deviceToken", "deviceType", "createdAt"]
         return try await store.find(request).objects.compactMap { InstallationRow($0) }
