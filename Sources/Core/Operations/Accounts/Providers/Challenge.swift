@@ -68,7 +68,7 @@ extension Providers {
         do {
             let claims = try await claims(try named(.object(authData.filter { $0.value["id"] != nil })))
             _ = try await check(
-                claims.identities, stored: [:], isLogin: true, for: AuthSubject(isChallenge: true), context)
+                claims.identities, stored: [:], for: AuthSubject(isChallenge: true), context)
             let owners = try await owners(of: claims.identities, isForAll: false)
             guard let id = owners.first, owners.count == 1 else { throw ParseError.notFound }
             return id

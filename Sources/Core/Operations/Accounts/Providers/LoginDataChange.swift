@@ -41,19 +41,18 @@ extension Providers {
     ///
     /// - Parameters:
     ///   - stored: The user's `authData`, or empty for a new user.
-    ///   - isLogin: Whether the client logs in as the user.
     ///   - userId: The user, or nil for a new user or one whose identity is still being checked.
-    ///   - subject: The user for JavaScript adapters of the app.
+    ///   - subject: The user for JavaScript adapters of the app, and whether the client logs in as the user.
     func check(
-        _ claims: [ProviderClaims.Claim], stored: JSONObject, isLogin: Bool, of userId: String? = nil,
-        for subject: AuthSubject = AuthSubject(), _ context: RequestContext
+        _ claims: [ProviderClaims.Claim], stored: JSONObject, of userId: String? = nil, for subject: AuthSubject,
+        _ context: RequestContext
     ) async throws -> LoginDataChange {
         var change = LoginDataChange(base: stored)
         let request = try await moduleRequest(for: claims, of: subject, context)
         for claim in claims {
             let known = stored[claim.name]?.objectValue
             var attempt = AuthAttempt(
-                purpose: known == nil ? .setUp : isLogin ? .logIn : .update, data: claim.data, stored: known,
+                purpose: known == nil ? .setUp : subject.isLogin ? .logIn : .update, data: claim.data, stored: known,
                 options: claim.options, isMaster: context.caller.writesEverything, now: context.now)
             if claim.provider.runsModule { attempt.request = request }
             attempt.userId = userId

@@ -28,7 +28,7 @@ extension Providers {
         let claims = try await claims(try named(.object(changed)))
         for owner in try await owners(of: claims.identities, isForAll: true) where !owner.hasSameBytes(as: objectId) {
             _ = try await check(
-                claims.identities, stored: [:], isLogin: false, for: AuthSubject(id: objectId, changes: body), context)
+                claims.identities, stored: [:], for: AuthSubject(id: objectId, changes: body), context)
             throw Self.alreadyLinked
         }
         var change = try await checkUpdate(claims.claims, of: objectId, with: body, stored: stored, context)
@@ -84,7 +84,7 @@ extension Providers {
             }
         if isCounted { try await backend.lockout.reserveAttempt(of: objectId, isOfFactor: true, context) }
         let subject = AuthSubject(id: objectId, changes: body)
-        let change = try await check(claims, stored: stored, isLogin: false, of: objectId, for: subject, context)
+        let change = try await check(claims, stored: stored, of: objectId, for: subject, context)
         if isCounted { await backend.lockout.releaseAttempt(of: objectId, isOfFactor: true) }
         return change
     }

@@ -35,7 +35,7 @@ public struct Providers: Sendable, BackendPart {
         let owners = try await owners(of: claims.identities, isForAll: context.caller.readsEverything)
         guard let id = owners.first else { return nil }
         guard owners.count == 1, context.caller.user == nil || context.caller.isUser(id) else {
-            _ = try await check(claims.identities, stored: [:], isLogin: true, context)
+            _ = try await check(claims.identities, stored: [:], for: AuthSubject(), context)
             throw Self.alreadyLinked
         }
         let stored = try await store.accounts.authData(of: id)
@@ -71,7 +71,7 @@ public struct Providers: Sendable, BackendPart {
         _ claims: ProviderClaims, of id: String, stored: JSONObject, countsFactors: Bool, _ context: RequestContext
     ) async throws -> LoginDataChange {
         let subject = AuthSubject(id: id, isLogin: true)
-        var change = try await check(claims.identities, stored: stored, isLogin: true, for: subject, context)
+        var change = try await check(claims.identities, stored: stored, for: subject, context)
         try await checkAdditional(claims, stored: stored, context)
         let factors = try await checkFactors(claims, of: id, stored: stored, counts: countsFactors, context)
         change.added.merge(factors.added) { $1 }
@@ -89,7 +89,7 @@ public struct Providers: Sendable, BackendPart {
         guard !factors.isEmpty else { return LoginDataChange() }
         if counts { try await backend.lockout.reserveAttempt(of: id, isOfFactor: true, context) }
         let subject = AuthSubject(id: id, isLogin: true)
-        let change = try await check(factors, stored: stored, isLogin: true, of: id, for: subject, context)
+        let change = try await check(factors, stored: stored, of: id, for: subject, context)
         // Requesting a code doesn't count as an attempt.
         if counts, change.refusal != nil { await backend.lockout.releaseAttempt(of: id, isOfFactor: true) }
         if counts, change.refusal == nil { try await backend.lockout.resetAttempts(of: id, isOfFactor: true) }

@@ -56,7 +56,7 @@ struct UserRules: SaveRules {
         if let schema = catalog.schema("_User") { _ = try schema.permit(.create, to: save.caller) }
         guard !claims.isEmpty else { return nil }
         let change = try await backend.providers.check(
-            claims.claims, stored: [:], isLogin: false, for: AuthSubject(changes: save.body), save.context)
+            claims.claims, stored: [:], for: AuthSubject(changes: save.body), save.context)
         save.body["authData"] = .object(change.added)
         linking = change
         return nil
