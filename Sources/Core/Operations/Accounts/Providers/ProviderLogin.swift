@@ -120,8 +120,7 @@ public struct Providers: Sendable, BackendPart {
     {
         var body = user
         if let change { addResponses(of: change, to: &body) }
-        let base = configuration.publicServerURL ?? context.mountURL
-        return WriteResult(status: 200, location: "\(base)/users/\(id)", body: body)
+        return WriteResult(status: 200, location: backend.saving.location("_User", id, context), body: body)
     }
 
     /// Adds `authDataResponse` to a response. Presets below 8 include it even if it is empty.
