@@ -11,8 +11,7 @@ public struct GlobalConfig: Sendable, BackendPart {
 
     /// Returns the parameters, without those reserved for the master key if the caller is a client.
     public func read(_ context: RequestContext) async throws -> JSONObject {
-        let row = try await row()
-        guard let row else { return ["params": [:]] }
+        guard let row = try await row() else { return ["params": [:]] }
         var params = row["params"]?.objectValue ?? [:]
         var flags = row["masterKeyOnly"]?.objectValue ?? [:]
         if !context.caller.readsEverything {
@@ -33,9 +32,7 @@ public struct GlobalConfig: Sendable, BackendPart {
     }
 
     fileprivate func row() async throws -> JSONObject? {
-        var request = ObjectStore.FindRequest(className: "_GlobalConfig")
-        request.filter = .field(FieldPath("objectId"), .equal("1"))
-        return try await store.find(request).objects.first
+        try await store.find(ObjectStore.FindRequest(className: "_GlobalConfig", objectId: "1")).objects.first
     }
 }
 
@@ -95,8 +92,7 @@ public struct GraphQLConfig: Sendable, BackendPart {
 
     /// Returns the settings, or an empty object if none are stored.
     public func read() async throws -> JSONObject {
-        var request = ObjectStore.FindRequest(className: "_GraphQLConfig")
-        request.filter = .field(FieldPath("objectId"), .equal("1"))
+        let request = ObjectStore.FindRequest(className: "_GraphQLConfig", objectId: "1")
         return try await store.find(request).objects.first?["config"]?.objectValue ?? [:]
     }
 
