@@ -13,14 +13,7 @@ public struct Hooks: Sendable, BackendPart {
         case function(String)
         case trigger(className: String, trigger: String)
 
-        fileprivate var filter: Filter {
-            switch self {
-            case .function(let name): .field(FieldPath("functionName"), .equal(.string(name)))
-            case .trigger(let className, let trigger):
-                Filter.field(FieldPath("className"), .equal(.string(className)))
-                    .and(.field(FieldPath("triggerName"), .equal(.string(trigger))))
-            }
-        }
+        fileprivate var filter: Filter { .all(json.map { .field(FieldPath($0.key), .equal($0.value)) }) }
 
         fileprivate var json: JSONObject {
             switch self {
