@@ -74,6 +74,17 @@ extension Backend {
         case is ServiceUnavailable: "none"
         default: nil
         }
+extension ObjectStore {
+    /// Runs `body` and converts errors of the database for the client.
+    func converting<R>(_ body: () async throws -> R) async throws -> R {
+        do {
+            return try await body()
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+}
+
     }
 }
 

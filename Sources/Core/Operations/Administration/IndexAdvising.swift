@@ -14,15 +14,11 @@ public struct IndexAdvising: Sendable {
     ///
     /// - Throws: 119 if `indexAdvice` is off, or the error of the database.
     public func answer() async throws -> JSONObject {
-        do {
-            guard let advice = try await advice() else {
-                throw ParseError(
-                    ParseError.operationForbidden, "Index advice is off. Turn it on with the option indexAdvice.")
-            }
-            return ["results": .array(advice.map { .object($0.json) })]
-        } catch let error as PostgresError {
-            throw backend.store.failure(error)
+        guard let advice = try await backend.store.converting(advice) else {
+            throw ParseError(
+                ParseError.operationForbidden, "Index advice is off. Turn it on with the option indexAdvice.")
         }
+        return ["results": .array(advice.map { .object($0.json) })]
     }
 
     /// Returns the recommendations, or nil if `indexAdvice` is off. First stores the latest findings unless `readOnly`.

@@ -2,7 +2,6 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
-import Postgres
 import Rules
 import ServerConfiguration
 
@@ -122,11 +121,7 @@ public struct Schemas: Sendable, BackendPart {
         // Rejects most non-empty classes without acquiring a lock.
         var count = try await countObjects(of: name)
         if count == 0 {
-            do {
-                if try await catalog.drop(name, onlyIfEmpty: true) { return }
-            } catch let error as PostgresError {
-                throw store.failure(error)
-            }
+            if try await store.converting({ try await catalog.drop(name, onlyIfEmpty: true) }) { return }
             count = try await countObjects(of: name)
         }
         throw ParseError(
@@ -156,27 +151,15 @@ public struct Schemas: Sendable, BackendPart {
     private func change(
         _ name: String, listingHandmade: Bool = false, _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema
     ) async throws -> ClassSchema {
-        do {
-            return try await catalog.change(name, listingHandmade: listingHandmade, edit)
-        } catch let error as PostgresError {
-            throw store.failure(error)
-        }
+        try await store.converting { try await catalog.change(name, listingHandmade: listingHandmade, edit) }
     }
 
     private func handmadeIndexes(of names: [String]) async throws -> [Name: JSONObject] {
-        do {
-            return try await catalog.handmadeIndexes(of: names)
-        } catch let error as PostgresError {
-            throw store.failure(error)
-        }
+        try await store.converting { try await catalog.handmadeIndexes(of: names) }
     }
 
     private func reloadedCatalog() async throws {
-        do {
-            try await catalog.reload()
-        } catch let error as PostgresError {
-            throw store.failure(error)
-        }
+        try await store.converting { try await catalog.reload() }
     }
 
     /// The option `lockSchemas` forbids changes, but classes can still be deleted.
