@@ -145,9 +145,10 @@ public struct Backend: Sendable {
         }
         // Caches are invalidated after the commit, since earlier a concurrent request could cache the old state again.
         // A failed commit may have succeeded with its response lost, so failures invalidate too.
-        for user in deferred.users { await caches.invalidate(user: user.text) }
-        if deferred.invalidatesRoles { await caches.invalidateRoles() }
-        if deferred.hasMails { services.mailer?.wake() }
+        let effects = deferred.all
+        for user in effects.users { await caches.invalidate(user: user.text) }
+        if effects.invalidatesRoles { await caches.invalidateRoles() }
+        if effects.hasMails { services.mailer?.wake() }
         return try outcome.get()
     }
 
@@ -192,7 +193,8 @@ extension BackendPart {
 
 /// Effects to run after a transaction, even a failed one: it may have been committed with its response lost.
 final class DeferredEffects: Sendable {
-    private struct State: Sendable {
+    struct State: Sendable {
+        /// The users whose cached sessions must be invalidated.
         var users: Set<Name> = []
         var invalidatesRoles = false
         var hasMails = false
@@ -200,12 +202,7 @@ final class DeferredEffects: Sendable {
 
     private let state = Mutex(State())
 
-    /// The users whose cached sessions must be invalidated.
-    var users: Set<Name> { state.withLock { $0.users } }
-
-    var invalidatesRoles: Bool { state.withLock { $0.invalidatesRoles } }
-
-    var hasMails: Bool { state.withLock { $0.hasMails } }
+    var all: State { state.withLock { $0 } }
 
     func add(user id: String) { state.withLock { _ = $0.users.insert(Name(id)) } }
 
