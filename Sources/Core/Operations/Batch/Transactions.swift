@@ -173,16 +173,12 @@ public struct Transactions: Sendable, BackendPart {
     /// - Throws: 159 if the id was used within `idempotencyOptions.ttl`.
     public func claim(request id: String, path: String, _ context: RequestContext) async throws {
         let options = configuration.idempotencyOptions
-        guard options.paths.contains(where: { Self.matches(path, $0) }) else { return }
+        // Patterns are anchored at the start of the path.
+        guard options.paths.contains(where: { RegularExpression($0)?.isPrefix(of: path) == true }) else { return }
         let end = ParseDate(milliseconds: context.now.milliseconds + Int64(options.ttl * 1000))
         let isNew = try await store.requests.claim(
             requestId: id, objectId: Identifiers.alphanumeric(10), until: end, now: context.now)
         guard isNew else { throw ParseError(ParseError.duplicateRequest, "Duplicate request") }
-    }
-
-    /// Patterns are anchored at the start of the path.
-    private static func matches(_ path: String, _ pattern: String) -> Bool {
-        RegularExpression(pattern)?.isPrefix(of: path) == true
     }
 }
 
