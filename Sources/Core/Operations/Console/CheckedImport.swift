@@ -28,45 +28,28 @@ public struct CheckedImport: Sendable {
         public var stoppedAt: Int?
     }
 
-    /// The import's options.
-    public struct Wish: Sendable {
-        let className: String
-        let existing: Existing
-        let newFields: JSONObject
-        let isDryRun: Bool
-        let takesHidden: Bool
-
-        /// - Parameters:
-        ///   - newFields: Fields that a dry run treats as existing, in the format of the schemas API.
-        ///   - isDryRun: Whether rows are only checked.
-        ///   - takesHidden: Whether rows may contain internal fields such as password hashes.
-        public init(
-            className: String, existing: Existing, newFields: JSONObject = [:], isDryRun: Bool, takesHidden: Bool
-        ) {
-            self.className = className
-            self.existing = existing
-            self.newFields = newFields
-            self.isDryRun = isDryRun
-            self.takesHidden = takesHidden
-        }
-    }
-
     let backend: Backend
     private static let pieceSize = 100
 
     /// Checks the rows, and stores the accepted ones unless it is a dry run.
     ///
-    /// - Parameter refuse: An additional check, which throws to reject a row.
+    /// - Parameters:
+    ///   - existing: The action for rows whose ids exist.
+    ///   - newFields: Fields that a dry run treats as existing, in the format of the schemas API.
+    ///   - isDryRun: Whether rows are only checked.
+    ///   - takesHidden: Whether rows may contain internal fields such as password hashes.
+    ///   - refuse: An additional check, which throws to reject a row.
     /// - Throws: 103 if the class doesn't exist, the error of invalid new fields, or the errors of
     ///   ``Imports/objects(_:_:_:)``.
     public func run(
-        _ rows: [JSONValue], _ wish: Wish, _ context: RequestContext, refuse: (JSONObject) throws -> Void
+        _ rows: [JSONValue], of className: String, existing: Existing, newFields: JSONObject, isDryRun: Bool,
+        takesHidden: Bool, _ context: RequestContext, refuse: (JSONObject) throws -> Void
     ) async throws -> Report {
-        guard var schema = backend.catalog.schema(wish.className) else {
-            throw ParseError(ParseError.invalidClassName, "Class \(wish.className) does not exist.")
+        guard var schema = backend.catalog.schema(className) else {
+            throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
         }
-        if wish.isDryRun {
-            let added = try SchemaRules.newFields(.object(wish.newFields), of: wish.className, known: schema)
+        if isDryRun {
+            let added = try SchemaRules.newFields(.object(newFields), of: className, known: schema)
             for (name, field) in added { schema.fields[name] = field }
         }
         var report = Report()
@@ -80,8 +63,8 @@ public struct CheckedImport: Sendable {
                 }
                 try refuse(object)
                 try backend.configuration.requestKeywordDenylist.check(object)
-                let row = try ImportRow(value, of: wish.className)
-                guard wish.takesHidden || row.hidden.isEmpty else {
+                let row = try ImportRow(value, of: className)
+                guard takesHidden || row.hidden.isEmpty else {
                     throw ParseError(
                         ParseError.operationForbidden, "Only developers and owners can import hashes and tokens.")
                 }
@@ -91,15 +74,15 @@ public struct CheckedImport: Sendable {
                 report.refused.append((place, error))
             }
         }
-        var known = try await backend.store.imports.existing(parsed.compactMap(\.row.objectId), of: wish.className)
+        var known = try await backend.store.imports.existing(parsed.compactMap(\.row.objectId), of: className)
         var positions: [Int] = []
         for (place, row) in parsed {
             if let id = row.objectId, !known.insert(Name(id)).inserted {
-                if wish.existing == .stop {
+                if existing == .stop {
                     report.stoppedAt = place
                     break
                 }
-                if wish.existing == .skip {
+                if existing == .skip {
                     report.skipped += 1
                     continue
                 }
@@ -107,11 +90,11 @@ public struct CheckedImport: Sendable {
             positions.append(place)
         }
         if let end = report.stoppedAt { report.refused.removeAll { $0.place > end } }
-        guard !wish.isDryRun else {
+        guard !isDryRun else {
             report.stored = positions.count
             return report
         }
-        let outcomes = try await backend.imports.objects(wish.className, positions.map { rows[$0] }, context)
+        let outcomes = try await backend.imports.objects(className, positions.map { rows[$0] }, context)
         for (place, outcome) in zip(positions, outcomes) {
             switch outcome {
             case .success: report.stored += 1

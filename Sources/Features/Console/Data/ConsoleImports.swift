@@ -40,15 +40,13 @@ private struct ImportCalls: ConsoleCalls {
         }
         try judge([])
         let isDryRun = body["dryRun"] == true
-        let wish = CheckedImport.Wish(
-            className: className, existing: existing,
-            newFields: role >= .developer ? body["fields"]?.objectValue ?? [:] : [:], isDryRun: isDryRun,
-            takesHidden: role >= .developer)
-        let context = context
+        let (context, isDeveloper) = (context, role >= .developer)
         func report() async throws -> JSONObject {
-            let report = try await backend.checkedImport.run(rows, wish, context) { row in
-                try judge(Array(row.keys))
-            }
+            let report = try await backend.checkedImport.run(
+                rows, of: className, existing: existing,
+                newFields: isDeveloper ? body["fields"]?.objectValue ?? [:] : [:], isDryRun: isDryRun,
+                takesHidden: isDeveloper, context
+            ) { row in try judge(Array(row.keys)) }
             return answer(report)
         }
         if isDryRun { return .object(try await report()) }
