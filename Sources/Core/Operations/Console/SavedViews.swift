@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 import ParseModel
 import ParseStorage
@@ -20,10 +21,7 @@ public struct SavedViews: Sendable {
     /// - Throws: 102 if the id isn't 1 to 32 letters and digits, 103 or 105 if a name is invalid, 116 if the view is
     ///   too large, 119 if the id belongs to another operator or the operator's views exceed a limit.
     public func put(_ view: SavedView) async throws {
-        let isLetterOrDigit = { (byte: UInt8) in
-            byte < 0x80 && (Character(UnicodeScalar(byte)).isLetter || Character(UnicodeScalar(byte)).isNumber)
-        }
-        guard (1...32).contains(view.id.utf8.count), view.id.utf8.allSatisfy(isLetterOrDigit) else {
+        guard (1...32).contains(view.id.utf8.count), view.id.utf8.allSatisfy(\.isASCIIAlphanumeric) else {
             throw ParseError(ParseError.invalidQuery, "The view's id must be 1 to 32 letters and digits.")
         }
         guard (1...128).contains(view.className.utf8.count) else {
