@@ -102,28 +102,22 @@ public struct DeletePipeline {
 
     private func remove(_ planned: Planned) async throws -> (trashId: String?, ObjectStore.ChangedObject?) {
         let (store, wants) = (backend.store, backend.services.changes.wants(planned.className))
-        let notFound = planned.rules?.notFound ?? ParseError.notFound
-        if let operatorName = planned.operatorName, TrashRows.retains(planned.className) {
-            let kept = try await backend.timed(.delete, planned.className, planned.context) {
-                try await store.trash.move(
-                    planned.className, planned.objectId, access: planned.access, for: operatorName, wants: wants)
+        let (className, objectId, access) = (planned.className, planned.objectId, planned.access)
+        let removed = try await backend.timed(.delete, className, planned.context) {
+            () -> (trashId: String?, ObjectStore.ChangedObject?)? in
+            if let operatorName = planned.operatorName, TrashRows.retains(className) {
+                let kept = try await store.trash.move(
+                    className, objectId, access: access, for: operatorName, wants: wants)
+                return kept.map { ($0.id, $0.change) }
             }
-            guard let kept else { throw notFound }
-            return (kept.id, kept.change)
-        }
-        guard wants.isEmpty else {
-            let change = try await backend.timed(.delete, planned.className, planned.context) {
-                try await store.delete(
-                    planned.className, objectId: planned.objectId, access: planned.access, wants: wants)
+            guard wants.isEmpty else {
+                let change = try await store.delete(className, objectId: objectId, access: access, wants: wants)
+                return change.map { (nil, $0) }
             }
-            guard let change else { throw notFound }
-            return (nil, change)
+            return try await store.delete(className, objectId: objectId, access: access) ? (nil, nil) : nil
         }
-        let isDeleted = try await backend.timed(.delete, planned.className, planned.context) {
-            try await store.delete(planned.className, objectId: planned.objectId, access: planned.access)
-        }
-        guard isDeleted else { throw notFound }
-        return (nil, nil)
+        guard let removed else { throw planned.rules?.notFound ?? ParseError.notFound }
+        return removed
     }
 
     /// Runs the steps after the deletion is committed. Up to preset 8, rethrows errors of the trigger.
