@@ -26,10 +26,7 @@ extension Backend {
         }
     }
 
-    /// Records a finished database operation.
-    ///
-    /// - Parameter error: The operation's error, or nil on success.
-    func record(
+    private func record(
         _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?,
         since start: ContinuousClock.Instant, _ error: (any Error)?
     ) {
@@ -74,6 +71,9 @@ extension Backend {
         case is ServiceUnavailable: "none"
         default: nil
         }
+    }
+}
+
 extension ObjectStore {
     /// Runs `body` and converts errors of the database for the client.
     func converting<R>(_ body: () async throws -> R) async throws -> R {
@@ -82,9 +82,6 @@ extension ObjectStore {
         } catch let error as PostgresError {
             throw failure(error)
         }
-    }
-}
-
     }
 }
 

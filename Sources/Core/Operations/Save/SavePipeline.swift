@@ -2,7 +2,6 @@ import JSON
 import ParseModel
 import ParseStorage
 import Rules
-import Telemetry
 
 /// The steps of a save: authorize, load the original if a before-trigger needs it, call before-triggers, complete and
 /// validate, create missing fields, plan, store, notify observers, run the follow-up of the class (caches, session of a
@@ -73,20 +72,10 @@ public struct SavePipeline {
     }
 
     private func write(_ planned: PlannedSave) async throws -> WriteResult {
-        let (save, start) = (planned.save, ContinuousClock.now)
-        let operation: DatabaseMeters.Operation = save.isNew ? .create : .update
-        do {
-            let result =
-                if let rules = planned.rules {
-                    try await rules.over(backend).store(planned)
-                } else {
-                    try await backend.saving.carryOut(planned)
-                }
-            backend.record(operation, save.className, save.context, since: start, nil)
-            return result
-        } catch {
-            backend.record(operation, save.className, save.context, since: start, error)
-            throw error
+        let save = planned.save
+        return try await backend.timed(save.isNew ? .create : .update, save.className, save.context) {
+            if let rules = planned.rules { return try await rules.over(backend).store(planned) }
+            return try await backend.saving.carryOut(planned)
         }
     }
 
