@@ -2,11 +2,8 @@ import JSON
 import ParseModel
 import Rules
 
-/// Class-specific steps of ``DeletePipeline``. Each deletion has its own instance, which can carry state between steps.
-protocol DeleteRules: Sendable, BackendPart {
-    /// The backend to use. Within a transaction, the transaction's backend.
-    var backend: Backend { get set }
-
+/// Class-specific steps of ``DeletePipeline``.
+protocol DeleteRules: PipelineRules {
     /// Checks whether a caller without full rights may delete the object.
     ///
     /// - Throws: `ParseError` if the caller may not.
@@ -22,13 +19,6 @@ protocol DeleteRules: Sendable, BackendPart {
 }
 
 extension DeleteRules {
-    /// Returns the same rules with another backend, such as a transaction's.
-    func over(_ backend: Backend) -> Self {
-        var rules = self
-        rules.backend = backend
-        return rules
-    }
-
     func authorize(_ objectId: String, _ caller: Caller) async throws {}
     mutating func prepare(_ objectId: String) async throws {}
     var notFound: ParseError { .notFound }
