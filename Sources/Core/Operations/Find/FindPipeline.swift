@@ -21,7 +21,8 @@ struct FindPipeline {
     ///   visible.
     func run(_ asked: consuming Find) async throws -> [UInt8] {
         var find = asked
-        try authorize(find)
+        // Checked before the class is read, so no code runs for unauthorized callers.
+        try find.caller.check(find.objectId == nil ? "find" : "get", of: find.className)
         let reachesTriggers =
             backend.findTriggers.hasFindTriggers
             && backend.findTriggers.reachesFindTriggers(find.className, find.options)
@@ -42,7 +43,10 @@ struct FindPipeline {
             find.options.condition = try await backend.findTriggers.answeringSubqueries(
                 in: find.options.condition, find.context)
         }
-        let stored = try await reachesTriggers ? searchForTriggers(find) : search(find)
+        // Objects decoded for triggers count as held memory until the request ends.
+        let stored =
+            try await reachesTriggers
+            ? HeldMemory.reading(size: \.cost.bytes) { try await search(find) } : search(find)
         let found = await backend.providers.showing(stored, find.context)
         // Objects for cloud code take several times the memory of rows, both here and in its own process.
         if reachesTriggers, !find.caller.isMaster {
@@ -51,11 +55,6 @@ struct FindPipeline {
         let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend.permissions) ?? []
         guard reachesTriggers else { return try await write(found, members, find) }
         return try await present(try await objects(found, members, find), found.cost, count: found.count, find)
-    }
-
-    /// Checks rights before the class is read, so no code runs for unauthorized callers.
-    private func authorize(_ find: Find) throws(ParseError) {
-        try find.caller.check(find.objectId == nil ? "find" : "get", of: find.className)
     }
 
     private func callBefore(_ find: inout Find, of className: String) async throws {
@@ -82,11 +81,6 @@ struct FindPipeline {
         else { return }
         try find.caller.check("find", of: target.text)
         find.target = target.text
-    }
-
-    /// The decoded objects count as held memory until the request ends.
-    private func searchForTriggers(_ find: Find) async throws -> ObjectStore.Found {
-        try await HeldMemory.reading(size: \.cost.bytes) { try await search(find) }
     }
 
     private func search(_ find: Find) async throws -> ObjectStore.Found {
