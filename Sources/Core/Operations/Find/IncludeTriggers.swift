@@ -7,14 +7,6 @@ import Rules
 
 /// Find triggers of included objects. Each include path counts as a separate find.
 extension FindTriggers {
-    /// Whether the find may include objects of classes with find triggers.
-    func mayIncludeTriggered(_ className: String, _ options: FindOptions) -> Bool {
-        options.includesAll
-            || options.includes.contains { path in
-                path.indices.contains { mayReachTrigger(className, path[...$0]) }
-            }
-    }
-
     /// Returns the include paths that may contain objects of classes with find triggers.
     func triggeredIncludes(_ className: String, _ options: FindOptions) -> [[Name]] {
         guard let schema = catalog.schema(className) else { return [] }

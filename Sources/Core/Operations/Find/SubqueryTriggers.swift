@@ -76,15 +76,6 @@ extension FindTriggers {
         return hasFindTrigger(target.text)
     }
 
-    /// Whether the condition contains a subquery.
-    static func hasSubquery(_ value: JSONValue) -> Bool {
-        switch value {
-        case .array(let list): list.contains(where: hasSubquery)
-        case .object(let object): object.contains { inner[$0.key] != nil || hasSubquery($0.value) }
-        default: false
-        }
-    }
-
     private static func isNested(_ value: JSONValue) -> Bool {
         switch value {
         case .array, .object: true
@@ -116,7 +107,8 @@ extension FindTriggers {
 
     /// Whether a find may reach a class with find triggers: its own, an included one, or a subquery's.
     func reachesFindTriggers(_ className: String, _ options: FindOptions) -> Bool {
-        hasFindTrigger(className) || options.redirectKey != nil || mayIncludeTriggered(className, options)
-            || Self.hasSubquery(.object(options.condition))
+        hasFindTrigger(className) || options.redirectKey != nil || options.includesAll
+            || !triggeredIncludes(className, options.includes).isEmpty
+            || Self.subqueries(in: .object(options.condition)) > 0
     }
 }
