@@ -93,6 +93,13 @@ extension Permissions {
         if caller.power != .maintenance { access.hide(rules.hidden.filter { schema.fields[$0] != nil }) }
         return access
     }
+
+    /// Restricts an object that triggers get to the fields that the caller may see.
+    func protect(_ schema: ClassSchema, _ objectId: String, _ caller: Caller, _ access: inout ReadAccess) {
+        guard !caller.readsEverything else { return }
+        access.loginData = services.loginDataView
+        services.protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(schema.name, objectId), &access)
+    }
 }
 
 extension ReadAccess {

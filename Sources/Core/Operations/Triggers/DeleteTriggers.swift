@@ -42,11 +42,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
         guard let schema = catalog.schema(className), !planned.objectId.utf8.contains(0) else { throw Self.goneAlready }
         var access = ReadAccess(filter: planned.access.filter)
         access.writers = caller.writePrincipals
-        if !caller.readsEverything {
-            access.loginData = services.loginDataView
-            services.protectedFields.protect(
-                schema, caller, isOwnUser: caller.isOwn(className, planned.objectId), &access)
-        }
+        backend.permissions.protect(schema, planned.objectId, caller, &access)
         let context = planned.context
         var query: JSONObject = [:]
         if let before = backend.findTriggers.findTrigger(.beforeFind, className) {

@@ -127,14 +127,8 @@ public struct SaveTriggers: Sendable, BackendPart {
         let caller = save.caller
         var access = ReadAccess(filter: try schema.permit(.update, to: caller).and(save.condition))
         access.writers = caller.writePrincipals
-        protect(schema, objectId, caller, &access)
+        backend.permissions.protect(schema, objectId, caller, &access)
         return try await backend.triggers.object(className, objectId, access, save.context)
-    }
-
-    private func protect(_ schema: ClassSchema, _ objectId: String, _ caller: Caller, _ access: inout ReadAccess) {
-        guard !caller.readsEverything else { return }
-        access.loginData = services.loginDataView
-        services.protectedFields.protect(schema, caller, isOwnUser: caller.isOwn(schema.name, objectId), &access)
     }
 
     /// Returns the object before the update as visible to the caller, or nil if no trigger needs it or it is too large
@@ -144,7 +138,7 @@ public struct SaveTriggers: Sendable, BackendPart {
             let schema = catalog.schema(save.className)
         else { return nil }
         var access = ReadAccess()
-        protect(schema, change.objectId, save.caller, &access)
+        backend.permissions.protect(schema, change.objectId, save.caller, &access)
         return try? await change.former(access, backend.links(save.context))
     }
 
