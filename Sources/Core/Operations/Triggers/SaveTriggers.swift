@@ -83,7 +83,7 @@ public struct SaveTriggers: Sendable, BackendPart {
     func afterSave(_ save: Save, _ result: WriteResult) async -> TriggerAnswer? {
         guard let after = backend.triggers.trigger(.afterSave, save.className),
             (save.objectId ?? result.body["objectId"]?.stringValue ?? save.sameId) != nil,
-            let object = try? save.objectAfter(save.original, result.body, tellsSession: true)
+            let object = try? save.objectAfter(result.body)
         else { return nil }
         return await backend.triggers.logging(.afterSave, save.className) {
             try await after(

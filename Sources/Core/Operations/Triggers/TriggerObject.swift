@@ -24,12 +24,9 @@ extension Save {
 
     /// Returns the saved object: the original with all operations applied, plus the members of the response.
     ///
-    /// - Parameters:
-    ///   - before: The original object.
-    ///   - tellsSession: Whether to include the token of a session that the save created, as for cloud code.
     /// - Throws: `ParseError` if an operation is invalid.
-    func objectAfter(_ before: JSONObject?, _ result: JSONObject, tellsSession: Bool = false) throws -> JSONObject {
-        var object = before ?? [:]
+    func objectAfter(_ result: JSONObject) throws -> JSONObject {
+        var object = original ?? [:]
         for (key, value) in body where key != "password" {
             let path = FieldPath(key)
             let operation = try FieldOperation(json: value, isCreating: isNew)
@@ -41,12 +38,12 @@ extension Save {
         }
         if let acl { object["ACL"] = .object(acl.json) }
         if let objectId = objectId ?? newId ?? sameId { object["objectId"] = .string(objectId) }
-        for (key, value) in result where (tellsSession || key != "sessionToken") && key != "authDataResponse" {
+        for (key, value) in result where key != "authDataResponse" {
             // A conditional expression would turn nil into a JSON null.
             if value["__op"] == nil { object[key] = value } else { object.removeValue(forKey: key) }
         }
         if isNew, sameId == nil, object["updatedAt"] == nil { object["updatedAt"] = object["createdAt"] }
-        if tellsSession, className == "_User" { addAccountFields(&object) }
+        if className == "_User" { addAccountFields(&object) }
         return object
     }
 
