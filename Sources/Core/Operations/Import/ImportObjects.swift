@@ -100,11 +100,7 @@ public struct Imports: Sendable, BackendPart {
     /// Stores a page in one transaction and returns whether each row is stored. A rejected row rolls back the page.
     private func store(_ rows: [PlannedRow], _ className: String) async -> [Bool] {
         guard !rows.isEmpty else { return [] }
-        do {
-            return try await store.imports.write(rows.map(\.rowWrite), to: className)
-        } catch {
-            return rows.map { _ in false }
-        }
+        return (try? await store.imports.write(rows.map(\.rowWrite), to: className)) ?? rows.map { _ in false }
     }
 
     private func storeAlone(_ planned: PlannedRow, _ className: String, _ context: RequestContext) async throws
