@@ -9,11 +9,6 @@ import Synchronization
 ///
 /// Objects are fetched without access checks. Each subscriber's rights are applied afterwards (``ObjectReader``).
 public final class IncludeReads: Sendable {
-    private enum Outcome: Sendable {
-        case objects([Name: JSONObject])
-        case failure(any Error)
-    }
-
     private struct Key: Hashable, Sendable {
         let change: Int
         let className: Name
@@ -21,7 +16,7 @@ public final class IncludeReads: Sendable {
     }
 
     private struct Read: Sendable {
-        let outcome = OneTime<Outcome>()
+        let outcome = OneTime<Result<[Name: JSONObject], any Error>>()
         let start = ContinuousClock.now
     }
 
@@ -58,7 +53,7 @@ public final class IncludeReads: Sendable {
             var outcome = read.outcome.value
             if outcome == nil { outcome = await read.outcome.wait(end - .now) }
             switch outcome {
-            case .objects(let found)?:
+            case .success(let found)?:
                 for (id, object) in found {
                     objects[Pointer(className: className.text, objectId: id.text)] = object
                 }
@@ -84,7 +79,7 @@ public final class IncludeReads: Sendable {
             await CallerPresence.$current.withValue(presence) {
                 do {
                     let (objects, size) = try await Self.read(key, in: backend)
-                    read.outcome.set(.objects(objects))
+                    read.outcome.set(.success(objects))
                     _ = reads.withLock { $0.set(read, for: key, weight: Self.readWeight + size) }
                 } catch {
                     read.outcome.set(.failure(error))
