@@ -129,21 +129,20 @@ public struct PushBody: Sendable {
         }
         for key in ["collapse_id", "push_type", "priority"] as [Name] {
             guard let value = parameters[key] ?? data?[key], !value.isNull else { continue }
-            // These become HTTP header fields, so only printable ASCII is allowed.
-            let text = value.stringValue ?? (value.numberValue == nil ? "\n" : value.text)
-            guard text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), text.utf8.count <= maxCollapseIdBytes else {
-                throw error("\(key) must be an ASCII string of at most \(maxCollapseIdBytes) bytes")
-            }
+            try checkHeader(key, value.stringValue ?? (value.numberValue == nil ? nil : value.text))
         }
         for (key, value) in [
             ("collapseId", parameters["collapseId"]), ("collapseId", data?["collapseId"]),
             ("pushType", data?["pushType"]),
-        ] {
-            guard let value, !value.isNull else { continue }
-            guard let text = value.stringValue, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }),
-                text.utf8.count <= maxCollapseIdBytes
-            else { throw error("\(key) must be an ASCII string of at most \(maxCollapseIdBytes) bytes") }
+        ] as [(Name, JSONValue?)] {
+            if let value, !value.isNull { try checkHeader(key, value.stringValue) }
         }
+    }
+
+    /// Checks a value that becomes an HTTP header field, so only printable ASCII is allowed.
+    private static func checkHeader(_ key: Name, _ text: String?) throws(ParseError) {
+        guard let text, text.utf8.allSatisfy({ (0x20...0x7E).contains($0) }), text.utf8.count <= maxCollapseIdBytes
+        else { throw error("\(key) must be an ASCII string of at most \(maxCollapseIdBytes) bytes") }
     }
 
     /// Whether the push has texts for certain locales only, so that devices with other locales get none.
