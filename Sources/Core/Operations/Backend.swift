@@ -182,7 +182,7 @@ extension BackendPart {
         -> (@Sendable (_ request: JSONObject) async throws -> Bool)?
     {
         guard configuration.cloudMain.app?.functions.contains(option) == true else { return nil }
-        guard let ask = services.askOption else {
+        guard let ask = services.extensions.askOption else {
             throw ParseError(
                 ParseError.scriptFailed,
                 "\(option.rawValue) can't be evaluated, because the app's index.js isn't running.")

@@ -30,23 +30,14 @@ final class Services: Sendable {
     let userChanges = UserChanges()
     let growingClasses = GrowingClasses()
     let options: OptionsInForce
-    /// The app's triggers, or nil in a deployment without cloud code.
-    let triggerSet: (any TriggerSet)?
     let changes: ChangeReporter
-    /// The mailer for account emails, or nil if no mail adapter is configured.
-    let mailer: (any Mailer)?
-    /// The sender of push notifications, or nil if push is not configured.
-    let pusher: (any Pusher)?
+    let extensions: BackendExtensions
     /// The job runner, or nil in a deployment without jobs.
     let jobRunner: JobRunner?
     let clock: WallClock
-    /// The interval between checks of the job schedules.
-    let schedulePause: Duration
     let authProviders: [Name: any AuthProvider]
     /// The auth providers that are JavaScript adapters of the app.
     let moduleProviders: [any AuthProvider]
-    /// Evaluates options that are functions of the app, or nil if the app's `index.js` isn't running.
-    let askOption: BackendExtensions.AskOption?
     /// The function that reduces `authData` to what users may see, or nil if the anonymous provider is the only one.
     let loginDataView: (@Sendable (JSONObject) -> JSONObject)?
     /// The storage of uploaded files, or nil if files are disabled.
@@ -63,19 +54,15 @@ final class Services: Sendable {
         self.meters = meters
         fileStorage = files
         slowLog = SlowOperationLog(milliseconds: configuration.slowQueryThreshold)
-        triggerSet = extensions.triggers
-        mailer = extensions.mailer
-        pusher = extensions.pusher
+        self.extensions = extensions
         jobRunner = extensions.jobs.map {
             JobRunner(
                 $0, store: store, limit: configuration.maximumJobs, idSize: configuration.objectIdSize,
                 meters: meters.jobs, logger: logger)
         }
         clock = extensions.clock
-        schedulePause = extensions.schedulePause
         authProviders = extensions.allAuthProviders
         moduleProviders = authProviders.values.filter(\.runsModule)
-        askOption = extensions.askOption
         self.log = log
         self.configuration = configuration
         options = OptionsInForce(configuration)
@@ -96,4 +83,9 @@ final class Services: Sendable {
         sessionCache = SessionCache(
             timeToLive: Int64(configuration.cacheTTL), capacity: configuration.cacheMaxSize)
     }
+
+    var mailer: (any Mailer)? { extensions.mailer }
+
+    /// The app's triggers, or nil if it has none.
+    var activeTriggers: (any TriggerSet)? { extensions.triggers.flatMap { $0.isActive ? $0 : nil } }
 }

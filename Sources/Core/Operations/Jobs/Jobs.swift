@@ -63,7 +63,7 @@ public struct Jobs: Sendable, BackendPart {
     /// Runs scheduled jobs until the task is cancelled. Returns at once if `jobSchedules` is off or no job can run.
     public func followSchedules() async {
         guard let runner = services.jobRunner, configuration.jobSchedules else { return }
-        await JobScheduler(runner: runner, clock: services.clock, pause: services.schedulePause).run()
+        await JobScheduler(runner: runner, clock: services.clock, pause: services.extensions.schedulePause).run()
     }
 }
 

@@ -24,8 +24,8 @@ public struct Pushes: Sendable, BackendPart {
             throw ParseError.denied(
                 ParseError.operationForbidden, "read-only masterKey isn't allowed to send push notifications.")
         }
-        let body = try PushBody(parameters, isConfigured: services.pusher != nil)
-        if let problem = services.pusher?.problem(with: body) { throw PushBody.error(problem) }
+        let body = try PushBody(parameters, isConfigured: services.extensions.pusher != nil)
+        if let problem = services.extensions.pusher?.problem(with: body) { throw PushBody.error(problem) }
         _ = try filter(body.query, now: context.now)
         let now = context.now
         var push = NewPush(
@@ -69,7 +69,7 @@ public struct Pushes: Sendable, BackendPart {
         }
         // The trigger sees the row before sending begins.
         await callAfterSave(of: push.id)
-        if push.due == nil { services.pusher?.wake() }
+        if push.due == nil { services.extensions.pusher?.wake() }
         return push.id
     }
 
@@ -84,7 +84,7 @@ public struct Pushes: Sendable, BackendPart {
             guard ContinuousClock.now < end else {
                 throw PushBody.error("\(Self.maxWaiting) pushes are already waiting to be sent")
             }
-            services.pusher?.wake()
+            services.extensions.pusher?.wake()
             try await Task.sleep(for: .milliseconds(100))
         }
     }

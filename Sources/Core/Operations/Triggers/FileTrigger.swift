@@ -56,7 +56,6 @@ extension Triggers {
     }
 
     private func fileTrigger(_ event: FileEvent) -> FileTrigger? {
-        guard let triggerSet = services.triggerSet, triggerSet.isActive else { return nil }
-        return triggerSet.fileTrigger(for: event)
+        services.activeTriggers?.fileTrigger(for: event)
     }
 }

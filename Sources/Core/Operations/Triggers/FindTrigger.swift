@@ -56,8 +56,7 @@ public struct FindTriggers: Sendable, BackendPart {
 
     /// Returns the find trigger of a class, or nil if it has none.
     func findTrigger(_ event: FindEvent, _ className: String) -> FindTrigger? {
-        guard let triggerSet = services.triggerSet, triggerSet.isActive else { return nil }
-        return triggerSet.findTrigger(for: event, of: Name(className))
+        services.activeTriggers?.findTrigger(for: event, of: Name(className))
     }
 }
 
@@ -76,10 +75,7 @@ struct TriggeredFind: Sendable {
 
 extension FindTriggers {
     /// Whether any class has find triggers.
-    var hasFindTriggers: Bool {
-        guard let triggerSet = services.triggerSet, triggerSet.isActive else { return false }
-        return triggerSet.hasFindTriggers
-    }
+    var hasFindTriggers: Bool { services.activeTriggers?.hasFindTriggers == true }
 
     /// Calls the `beforeFind` trigger of the requested class or of the class of the results.
     ///

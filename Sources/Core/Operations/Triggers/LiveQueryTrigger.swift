@@ -88,9 +88,7 @@ public struct LiveQueryTriggers: Sendable, BackendPart {
     private func liveQueryCall(
         _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, _ context: RequestContext
     ) async throws -> (trigger: LiveQueryTrigger, call: LiveQueryCall)? {
-        guard let triggerSet = services.triggerSet, triggerSet.isActive,
-            let trigger = triggerSet.liveQueryTrigger(for: event, of: className)
-        else { return nil }
+        guard let trigger = services.activeTriggers?.liveQueryTrigger(for: event, of: className) else { return nil }
         var context = context
         context.caller.power = .client
         return (

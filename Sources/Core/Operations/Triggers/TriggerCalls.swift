@@ -11,12 +11,11 @@ public struct Triggers: Sendable, BackendPart {
     let backend: Backend
 
     /// Whether any trigger or observer may exist.
-    var isObserved: Bool { !services.changes.observers.isEmpty || services.triggerSet?.isActive == true }
+    var isObserved: Bool { !services.changes.observers.isEmpty || callsTriggers }
 
     /// Returns the trigger of a class, or nil if it has none.
     func trigger(_ event: TriggerEvent, _ className: String) -> Trigger? {
-        guard let triggerSet = services.triggerSet, triggerSet.isActive else { return nil }
-        return triggerSet.trigger(for: event, of: Name(className))
+        services.activeTriggers?.trigger(for: event, of: Name(className))
     }
 
     /// Rejects calling code within a transaction, where it would hold locks and be called again on each retry. The
@@ -30,7 +29,7 @@ public struct Triggers: Sendable, BackendPart {
             "Only save and delete triggers can run inside a transaction.")
     }
 
-    public var callsTriggers: Bool { services.triggerSet?.isActive == true }
+    public var callsTriggers: Bool { services.activeTriggers != nil }
 
     /// Whether the class has a save trigger.
     public func callsSaveTriggers(_ className: String) -> Bool {
