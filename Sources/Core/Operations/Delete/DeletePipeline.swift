@@ -20,8 +20,8 @@ public struct DeletePipeline {
         /// The operator whose trash keeps the object, or nil to delete it permanently.
         var operatorName: String?
         var trashId: String?
-        /// The rules of the class, or nil for ordinary classes.
-        var rules: (any DeleteRules)?
+        /// The user of a deleted session, or nil for other classes.
+        var sessionOwner: String?
     }
 
     /// The triggers' input and output.
@@ -69,20 +69,33 @@ public struct DeletePipeline {
         let caller = context.caller
         try backend.transactions.checkChange("delete", className, caller)
         guard let schema = backend.catalog.schema(className) else { throw ParseError.notFound }
-        var rules = ClassRules.deleting(className, backend)
-        if !caller.writesEverything { try await rules?.authorize(objectId, caller) }
+        if !caller.writesEverything { try await authorize(className, objectId, caller) }
         let filter = try schema.permit(.delete, to: caller).and(condition)
         var planned = Planned(
             className: className, objectId: objectId, context: context,
             access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
-        try await rules?.prepare(objectId)
-        planned.rules = rules
+        if className == "_Session" { planned.sessionOwner = try await backend.sessions.owner(objectId) }
         if let outcome {
             planned.outcome = outcome
         } else if backend.triggers.isObserved {
             try await backend.deleteTriggers.beforeDelete(&planned)
         }
         return planned
+    }
+
+    /// Allows a caller without full rights to delete only its own user and sessions.
+    private func authorize(_ className: String, _ objectId: String, _ caller: Caller) async throws {
+        switch className {
+        case "_User":
+            guard caller.userId != nil else {
+                throw ParseError(ParseError.sessionMissing, "Insufficient auth to delete user")
+            }
+            guard caller.isUser(objectId) else {
+                throw ParseError.denied(ParseError.sessionMissing, "Insufficient auth.")
+            }
+        case "_Session": try await backend.sessions.checkOwn(objectId, caller)
+        default: break
+        }
     }
 
     /// Deletes the object and notifies observers. Within a transaction the notification follows the commit.
@@ -116,13 +129,20 @@ public struct DeletePipeline {
             }
             return try await store.delete(className, objectId: objectId, access: access) ? (nil, nil) : nil
         }
-        guard let removed else { throw planned.rules?.notFound ?? ParseError.notFound }
+        guard let removed else { throw className == "_Session" ? Sessions.notFoundForDelete : ParseError.notFound }
         return removed
     }
 
     /// Runs the steps after the deletion is committed. Up to preset 8, rethrows errors of the trigger.
     func finish(_ planned: Planned) async throws {
-        await planned.rules?.over(backend).finish(planned.objectId)
+        switch planned.className {
+        case "_User": await backend.caches.invalidate(user: planned.objectId)
+        case "_Session":
+            if let owner = planned.sessionOwner { await backend.caches.invalidate(user: owner) }
+        // Deleting a role may change the roles of cached users.
+        case "_Role": await backend.caches.invalidateRoles()
+        default: break
+        }
         if backend.triggers.isObserved { try await backend.deleteTriggers.afterDelete(planned) }
     }
 }

@@ -1,23 +1,12 @@
 import JSON
 import ParseModel
 
-/// Steps of a pipeline. Each save or deletion has its own instance, which can carry state between steps.
-protocol PipelineRules: Sendable, BackendPart {
+/// Steps of ``SavePipeline`` specific to a class or a source of saves. Each save has its own instance, which can carry
+/// state between steps.
+protocol SaveRules: Sendable, BackendPart {
     /// The backend to use. Within a transaction, the transaction's backend.
     var backend: Backend { get set }
-}
 
-extension PipelineRules {
-    /// Returns the same rules with another backend, such as a transaction's.
-    func over(_ backend: Backend) -> Self {
-        var rules = self
-        rules.backend = backend
-        return rules
-    }
-}
-
-/// Steps of ``SavePipeline`` specific to a class or a source of saves.
-protocol SaveRules: PipelineRules {
     /// Runs the checks that don't need the class schema.
     func check(_ save: Save) throws(ParseError)
 
@@ -47,6 +36,13 @@ protocol SaveRules: PipelineRules {
 }
 
 extension SaveRules {
+    /// Returns the same rules with another backend, such as a transaction's.
+    func over(_ backend: Backend) -> Self {
+        var rules = self
+        rules.backend = backend
+        return rules
+    }
+
     func check(_ save: Save) throws(ParseError) { try backend.saving.checkSave(save) }
     mutating func authorize(_ save: inout Save) async throws -> WriteResult? { nil }
     mutating func callBefore(_ save: inout Save) async throws {

@@ -39,7 +39,9 @@ public struct DeleteTriggers: Sendable, BackendPart {
     /// Loads the object to delete, as visible to the caller and after the find triggers of its class.
     private func deletable(_ planned: DeletePipeline.Planned) async throws -> JSONObject {
         let (className, caller) = (planned.className, planned.context.caller)
-        guard let schema = catalog.schema(className), !planned.objectId.utf8.contains(0) else { throw Self.goneAlready }
+        guard let schema = catalog.schema(className), !planned.objectId.utf8.contains(0) else {
+            throw Sessions.notFoundForDelete
+        }
         var access = ReadAccess(filter: planned.access.filter)
         access.writers = caller.writePrincipals
         backend.permissions.protect(schema, planned.objectId, caller, &access)
@@ -60,20 +62,20 @@ public struct DeleteTriggers: Sendable, BackendPart {
         var original: JSONObject
         do {
             original = try await backend.triggers.object(className, planned.objectId, access, context)
-        } catch let error as ParseError where error.code == ParseError.objectNotFound { throw Self.goneAlready }
+        } catch let error as ParseError where error.code == ParseError.objectNotFound {
+            throw Sessions.notFoundForDelete
+        }
         if let after = backend.findTriggers.findTrigger(.afterFind, className) {
             var call = FindCall(
                 .afterFind, className, query: query, objectId: planned.objectId, cloudContext: [:],
                 try await backend.triggers.withUser(context))
             call.objects = [original]
             try await after(&call)
-            guard let first = call.objects?.first else { throw Self.goneAlready }
+            guard let first = call.objects?.first else { throw Sessions.notFoundForDelete }
             original = first
         }
         return original
     }
-
-    private static let goneAlready = ParseError(ParseError.objectNotFound, "Object not found for delete.")
 }
 
 extension DeletePipeline.Planned {

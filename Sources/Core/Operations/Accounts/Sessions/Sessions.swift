@@ -86,9 +86,11 @@ public struct Sessions: Sendable, BackendPart {
             throw ParseError(ParseError.invalidSessionToken, "Invalid session token")
         }
         guard userId.hasSameBytes(as: try await owner(objectId)) else {
-            throw ParseError(ParseError.objectNotFound, "Object not found for delete.")
+            throw Self.notFoundForDelete
         }
     }
+
+    static let notFoundForDelete = ParseError(ParseError.objectNotFound, "Object not found for delete.")
 
     /// Returns the session of a token for `GET /sessions/me`, even if it has expired.
     ///
