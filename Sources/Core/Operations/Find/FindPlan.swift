@@ -35,7 +35,10 @@ extension FindPipeline {
         // use.
         request.access.hide(caller.hiddenFields(of: schema.name))
         try project(options, schema, &request, find.context)
-        try backend.finding.choosePlace(options, &request)
+        request.place = try backend.finding.place(options.readPreference)
+        request.placeOfIncluded =
+            try options.includeReadPreference == nil
+            ? request.place : backend.finding.place(options.includeReadPreference)
         return request
     }
 
@@ -258,16 +261,6 @@ extension Finding {
         let found = try await store.find(request)
         guard found.rowCount > 0 else { throw ParseError.notFound }
         return found
-    }
-
-    /// Chooses the servers for a find and its includes.
-    ///
-    /// - Throws: 102 if a read preference is invalid.
-    func choosePlace(_ options: FindOptions, _ request: inout ObjectStore.FindRequest) throws(ParseError) {
-        guard !configuration.replicas.isEmpty else { return }
-        request.place = try place(options.readPreference)
-        request.placeOfIncluded =
-            options.includeReadPreference == nil ? request.place : try place(options.includeReadPreference)
     }
 
     /// Returns the server for a read preference: always the primary if no replicas are configured.
