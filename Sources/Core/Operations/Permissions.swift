@@ -31,12 +31,11 @@ public struct Permissions: Sendable, BackendPart {
 
     /// Fetches the internal fields of found users for the maintenance key, such as password hashes and tokens.
     ///
-    /// - Returns: A list of encoded members for each row, or an empty list if the caller may not read or did not select
-    ///   them, or no user was found.
-    func internalMembers(_ found: ObjectStore.Found, _ options: FindOptions, _ caller: Caller) async throws
-        -> [[[UInt8]]]
-    {
-        guard caller.power == .maintenance, found.rowCount > 0 else { return [] }
+    /// - Returns: A list of encoded members for each row, or an empty list for other classes and callers, and if the
+    ///   find selects no internal field or found no user.
+    func internalMembers(_ found: ObjectStore.Found, _ find: Find) async throws -> [[[UInt8]]] {
+        guard find.caller.power == .maintenance, find.target == "_User", found.rowCount > 0 else { return [] }
+        let options = find.options
         let wanted = SystemClass.internalUserFields.keys.filter { name in
             // parse-server before 8 hides the hash even from this key.
             (configuration.preset >= 8 || name != "_hashed_password")

@@ -153,7 +153,7 @@ public struct Transactions: Sendable, BackendPart {
         if className == "_Session", !caller.writesEverything {
             // Sessions have no ACL. Only their own user may change them.
             guard let userId = caller.userId else { return nil }
-            filter = filter.and(SessionReadRules.sessions(of: userId))
+            filter = filter.and(ReadRules.sessions(of: userId))
         }
         return ObjectStore.LockedRow(
             className: className, objectId: objectId,

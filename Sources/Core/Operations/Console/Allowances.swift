@@ -50,7 +50,7 @@ public struct Allowances: Sendable, BackendPart {
         }
         do throws(ParseError) {
             try caller.check(operation.rawValue, of: schema.name)
-            try ClassRules.reading(schema.name)?.authorize(caller)
+            try ReadRules.authorize(caller, toRead: schema.name)
         } catch {
             return refused([PermissionReason(.master)])
         }

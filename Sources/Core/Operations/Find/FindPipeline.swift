@@ -35,7 +35,7 @@ struct FindPipeline {
         if let given = find.triggered?.given { return try await present(given, Cost(isSlow: true), count: nil, find) }
         if find.options.asksForNothing, find.objectId == nil {
             // A request for neither objects nor a count needs no class-level permission.
-            try ClassRules.reading(find.target)?.authorize(find.caller)
+            try ReadRules.authorize(find.caller, toRead: find.target)
             return try await present([], Cost(), count: nil, find)
         }
         if find.options.explain != nil { return try await explain(find) }
@@ -52,7 +52,7 @@ struct FindPipeline {
         if reachesTriggers, !find.caller.isMaster {
             try AnswerSize.check(found.cost.bytes, backend.configuration.maxTriggerSize)
         }
-        let members = try await ClassRules.reading(find.target)?.members(of: found, find, backend.permissions) ?? []
+        let members = try await backend.permissions.internalMembers(found, find)
         guard reachesTriggers else { return try await write(found, members, find) }
         return try await present(try await objects(found, members, find), found.cost, count: found.count, find)
     }
@@ -121,7 +121,7 @@ struct FindPipeline {
         guard find.objectId == nil else {
             guard let object = objects.first else { throw ParseError.notFound }
             let isAsked = find.triggered?.given == nil && !find.isRewritten
-            let members = isAsked ? ClassRules.reading(find.target)?.answered(find) ?? [:] : [:]
+            let members = isAsked ? ReadRules.answered(find) : [:]
             return await HeavyWork.run(cost) { JSONValue.object(object.merging(members) { $1 }).serialized() }
         }
         var answer: JSONObject = ["results": .array(objects.map { .object($0) })]
@@ -136,8 +136,7 @@ struct FindPipeline {
     private func write(_ found: ObjectStore.Found, _ members: [[[UInt8]]], _ find: Find) async throws -> [UInt8] {
         let extra = Self.extra(members, find)
         guard find.objectId == nil else {
-            let answered = ClassRules.reading(find.target)?.answered(find) ?? [:]
-            let all = extra(0) + answered.map { JSONValue.member($0.key, $0.value) }
+            let all = extra(0) + ReadRules.answered(find).map { JSONValue.member($0.key, $0.value) }
             // Most results are small, so this avoids switching executors.
             guard found.cost.isSlow else { return try Self.write(found, extra: all) }
             return try await HeavyWork.run { try Self.write(found, extra: all) }

@@ -19,7 +19,7 @@ extension FindPipeline {
         request.cost = find.cost
         // Triggers get whole values, which are truncated afterwards.
         if find.triggered == nil { request.shorten = find.shorten }
-        try ClassRules.reading(find.target)?.authorize(caller)
+        try ReadRules.authorize(caller, toRead: find.target)
         let schema = backend.catalog.schema(find.target)
         if let objectId = find.objectId, !find.isRewritten {
             guard let schema, !objectId.utf8.contains(0) else { throw ParseError.notFound }

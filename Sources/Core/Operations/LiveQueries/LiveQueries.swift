@@ -135,7 +135,7 @@ public struct LiveQueries: Sendable, BackendPart {
         let caller = context.caller
         let className = query.className.text
         try caller.check(query.isById ? "get" : "find", of: className)
-        try ClassRules.reading(className)?.authorize(caller)
+        try ReadRules.authorize(caller, toRead: className)
         let parser = backend.finding.filterParser(context)
         let version = catalog.version
         guard let schema = catalog.schema(className) else {

@@ -70,7 +70,7 @@ struct SessionRules: SaveRules {
             let result = try await backend.saving.carryOut(planned)
             try await backend.store.deleteAll(
                 "_Session",
-                where: SessionReadRules.sessions(of: userId)
+                where: ReadRules.sessions(of: userId)
                     .and(.field(FieldPath("installationId"), .equal(.string(installationId))))
                     .and(.field(FieldPath("objectId"), .notEqual(.string(objectId)))))
             return result

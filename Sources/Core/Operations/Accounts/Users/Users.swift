@@ -15,7 +15,7 @@ public struct Users: Sendable, BackendPart {
     /// - Returns: The token of the new session, or nil for a caller with full rights.
     func replaceSessions(of userId: String, _ context: RequestContext) async throws -> String? {
         if configuration.revokeSessionOnPasswordReset {
-            try await store.deleteAll("_Session", where: SessionReadRules.sessions(of: userId))
+            try await store.deleteAll("_Session", where: ReadRules.sessions(of: userId))
             await backend.caches.invalidate(user: userId)
         }
         guard !context.caller.writesEverything else { return nil }
