@@ -29,27 +29,40 @@ public struct AccountMails: Sendable, BackendPart {
         "An appName, publicServerURL, and emailAdapter are required for password reset and email "
             + "verification functionality.")
 
-    /// Returns the mailer and the links for emails.
+    /// Returns the mailer, and the URL with which links in emails begin.
     ///
     /// - Throws: 108 if mail is not fully configured.
-    func sender() throws(ParseError) -> (mailer: any Mailer, links: AccountLinks) {
+    @discardableResult
+    func sender() throws(ParseError) -> (mailer: any Mailer, base: String) {
         guard let mailer = services.mailer, configuration.accountMail.appName != nil,
-            let links = AccountLinks(configuration)
+            let base = configuration.linkURL
         else {
             throw Self.mailsAreMissing
         }
-        return (mailer, links)
+        return (mailer, base)
     }
 
     func send(
         _ kind: AccountMail.Kind, to address: String, token: String, of user: MailRecipient, _ context: RequestContext
     ) async throws {
-        let (mailer, links) = try sender()
+        let (mailer, base) = try sender()
         let page = kind == .verification ? "verify_email" : "request_password_reset"
         try await enqueue(
             AccountMail(
-                kind: kind, recipient: address, link: links.link(to: page, token: token, username: user.username),
+                kind: kind, recipient: address,
+                link: link(to: page, below: base, token: token, username: user.username),
                 token: token, user: user.visibleFields, userId: user.id, languages: context.languages), to: mailer)
+    }
+
+    /// Returns the link to a page with a user's token, in parse-server's format. Up to preset 7 it includes the user
+    /// name.
+    private func link(to page: String, below base: String, token: String, username: String) -> String {
+        let path = "/\(configuration.pages.pagesEndpoint)/\(PercentEncoding.encode(configuration.appId))/\(page)"
+        let user = configuration.preset < 8 ? "&username=\(PercentEncoding.encode(username))" : ""
+        let query = "token=\(PercentEncoding.encode(token))\(user)"
+        guard let frame = configuration.customPages.parseFrameURL else { return "\(base)\(path)?\(query)" }
+        let separator = frame.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        return "\(frame)\(separator)link=\(PercentEncoding.encode(path))&\(query)"
     }
 
     /// The maximum number of counted links per user within ten minutes.
@@ -161,33 +174,5 @@ public struct AccountMails: Sendable, BackendPart {
     func enqueue(_ mail: AccountMail, to mailer: any Mailer) async throws {
         try await mailer.enqueue(mail, through: store)
         if let deferred = backend.deferred { deferred.addMails() } else { mailer.wake() }
-    }
-}
-
-/// The links in emails, in parse-server's format. Up to preset 7 they include the user name.
-struct AccountLinks {
-    private let base: String
-    private let path: String
-    private let frame: String?
-    private let namesUser: Bool
-
-    /// Returns nil if the server's public URL is unknown.
-    init?(_ configuration: Configuration) {
-        guard let base = configuration.linkURL else { return nil }
-        self.base = base
-        path = "/\(configuration.pages.pagesEndpoint)/\(PercentEncoding.encode(configuration.appId))"
-        frame = configuration.customPages.parseFrameURL
-        namesUser = configuration.preset < 8
-    }
-
-    /// Returns the link to a page with a user's token.
-    ///
-    /// - Parameter page: The target: `verify_email` or `request_password_reset`.
-    func link(to page: String, token: String, username: String) -> String {
-        let user = namesUser ? "&username=\(PercentEncoding.encode(username))" : ""
-        let query = "token=\(PercentEncoding.encode(token))\(user)"
-        guard let frame else { return "\(base)\(path)/\(page)?\(query)" }
-        let separator = frame.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
-        return "\(frame)\(separator)link=\(PercentEncoding.encode("\(path)/\(page)"))&\(query)"
     }
 }

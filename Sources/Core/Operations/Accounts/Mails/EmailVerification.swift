@@ -131,7 +131,7 @@ public struct EmailVerifications: Sendable, BackendPart {
     ///   it has no account or -1 if it is already verified, unless the options hide that.
     public func requestVerification(_ body: JSONObject, _ context: RequestContext) async throws {
         let address = try AccountMails.address(in: body)
-        _ = try backend.mails.sender()
+        try backend.mails.sender()
         let reveals = !configuration.accountMail.emailVerifySuccessOnInvalidEmail
         let start = ContinuousClock.now
         let user = try await backend.users.user(withMail: address, .verification)

@@ -21,7 +21,7 @@ public struct PasswordResets: Sendable, BackendPart {
     /// - Throws: 108 if mail is not fully configured; 204 if the address is missing, 125 if it isn't a string or 162 if
     ///   the token isn't; 101 if the address has no account, unless the options hide that; errors of the trigger.
     public func requestPasswordReset(_ body: JSONObject, _ context: RequestContext) async throws {
-        _ = try backend.mails.sender()
+        try backend.mails.sender()
         let options = configuration.accountMail
         let start = ContinuousClock.now
         let user: MailUser?
