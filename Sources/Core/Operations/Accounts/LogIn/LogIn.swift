@@ -60,9 +60,7 @@ public struct LogIn: Sendable, BackendPart {
         guard let id = parameters["userId"]?.stringValue, !id.isEmpty else {
             throw ParseError(ParseError.invalidValue, "userId must not be empty, null, or undefined")
         }
-        var request = ObjectStore.FindRequest(className: "_User")
-        request.filter = .field(FieldPath("objectId"), .equal(.string(id)))
-        guard try await store.find(request).rowCount > 0 else {
+        guard try await store.find(ObjectStore.FindRequest(className: "_User", objectId: id)).rowCount > 0 else {
             throw ParseError(ParseError.objectNotFound, "user not found")
         }
         let session = try await pipeline.run(ProvedUser(id: id, way: "masterkey", callsTrigger: false), context)
