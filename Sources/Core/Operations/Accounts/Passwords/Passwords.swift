@@ -57,15 +57,10 @@ public struct Passwords: Sendable {
     }
 
     private static func setting(cost: Int) -> String {
-        var generator = SystemRandomNumberGenerator()
-        let salt = (0..<16).map { _ in CChar(bitPattern: UInt8.random(in: 0...255, using: &generator)) }
+        let salt = (0..<16).map { _ in CChar.random(in: .min ... .max) }
         var output = [CChar](repeating: 0, count: Int(CRYPT_GENSALT_OUTPUT_SIZE))
         guard crypt_gensalt_rn("$2b$", UInt(cost), salt, 16, &output, Int32(output.count)) != nil else { return "" }
-        return text(output)
-    }
-
-    private static func text(_ characters: [CChar]) -> String {
-        String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        return String(decoding: output.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }
 
