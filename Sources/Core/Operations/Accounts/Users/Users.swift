@@ -83,7 +83,7 @@ public struct Users: Sendable, BackendPart {
         if !address.isEmpty {
             let scalars = address.unicodeScalars
             // Rejects the form `Name <address>`.
-            guard scalars.dropFirst().dropLast().contains("@"), !scalars.contains(where: Self.isNewline),
+            guard scalars.dropFirst().dropLast().contains("@"), !address.contains(where: \.isNewline),
                 scalars.last != ">"
             else {
                 throw ParseError(ParseError.invalidEmailAddress, "Email address format is invalid.")
@@ -91,13 +91,6 @@ public struct Users: Sendable, BackendPart {
         }
         if try await store.accounts.isTaken(address, as: .email, except: objectId) {
             throw ParseError(ParseError.emailTaken, "Account already exists for this email address.")
-        }
-    }
-
-    private static func isNewline(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar {
-        case "\n"..."\r", "\u{85}", "\u{2028}", "\u{2029}": true
-        default: false
         }
     }
 
