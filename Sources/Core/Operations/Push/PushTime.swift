@@ -35,18 +35,15 @@ public enum PushTime: Sendable, Equatable {
     }
 
     /// The earliest moment: a local time in the time zone furthest ahead (UTC+14).
-    public var first: ParseDate {
-        switch self {
-        case .moment(let date): date
-        case .local(let date): ParseDate(milliseconds: date.milliseconds - 14 * 3_600_000)
-        }
-    }
+    public var first: ParseDate { shifted(byHours: -14) }
 
     /// The latest moment: a local time in the time zone furthest behind (UTC−12).
-    public var last: ParseDate {
+    public var last: ParseDate { shifted(byHours: 12) }
+
+    private func shifted(byHours hours: Int64) -> ParseDate {
         switch self {
         case .moment(let date): date
-        case .local(let date): ParseDate(milliseconds: date.milliseconds + 12 * 3_600_000)
+        case .local(let date): ParseDate(milliseconds: date.milliseconds + hours * 3_600_000)
         }
     }
 
