@@ -39,8 +39,7 @@ public struct LiveQueryTriggers: Sendable, BackendPart {
     ///
     /// - Throws: Errors of the trigger.
     public func beforeConnect(_ details: JSONObject, _ context: RequestContext) async throws {
-        guard var call = try await liveQueryCall(.beforeConnect, "@Connect", details, context) else { return }
-        try await call.trigger(&call.call)
+        _ = try await call(.beforeConnect, "@Connect", details, context)
     }
 
     /// Calls the `beforeSubscribe` trigger of a class.
@@ -52,11 +51,9 @@ public struct LiveQueryTriggers: Sendable, BackendPart {
         -> JSONObject
     {
         guard let className = query["className"]?.nameValue,
-            var call = try await liveQueryCall(.beforeSubscribe, className, details, context)
+            let call = try await call(.beforeSubscribe, className, details, query: query, context)
         else { return query }
-        call.call.query = query
-        try await call.trigger(&call.call)
-        var changed = call.call.query ?? query
+        var changed = call.query ?? query
         changed["className"] = query["className"]
         return changed
     }
@@ -68,34 +65,33 @@ public struct LiveQueryTriggers: Sendable, BackendPart {
     public func afterEvent(
         _ event: LiveQueryEvent, of className: Name, _ details: JSONObject, _ context: RequestContext
     ) async throws -> LiveQueryEvent? {
-        guard var call = try await liveQueryCall(.afterEvent, className, details, context) else { return event }
-        call.call.object = event.object
-        call.call.original = event.original
-        try await call.trigger(&call.call)
-        guard call.call.isSent else { return nil }
+        guard
+            let call = try await call(
+                .afterEvent, className, details, object: event.object, original: event.original, context)
+        else { return event }
+        guard call.isSent else { return nil }
         func complete(_ object: JSONObject) -> JSONObject {
             let kind: JSONObject = ["__type": "Object", "className": .string(className.text)]
             // The trigger may return an object of another class.
             return kind.merging(object) { own, given in given.stringValue == nil ? own : given }
         }
         return LiveQueryEvent(
-            kind: event.kind, object: complete(call.call.object ?? event.object),
-            original: call.call.original.map(complete))
+            kind: event.kind, object: complete(call.object ?? event.object), original: call.original.map(complete))
     }
 
-    /// Returns the trigger and its input, or nil without a trigger. As in parse-server, the master key gives no
+    /// Calls a trigger and returns its output, or nil without a trigger. As in parse-server, the master key gives no
     /// special rights here.
-    private func liveQueryCall(
-        _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, _ context: RequestContext
-    ) async throws -> (trigger: LiveQueryTrigger, call: LiveQueryCall)? {
+    private func call(
+        _ event: LiveQueryTriggerEvent, _ className: Name, _ details: JSONObject, query: JSONObject? = nil,
+        object: JSONObject? = nil, original: JSONObject? = nil, _ context: RequestContext
+    ) async throws -> LiveQueryCall? {
         guard let trigger = services.activeTriggers?.liveQueryTrigger(for: event, of: className) else { return nil }
         var context = context
         context.caller.power = .client
-        return (
-            trigger,
-            LiveQueryCall(
-                event: event, className: className, details: details,
-                request: try await backend.triggers.withUser(context))
-        )
+        var call = LiveQueryCall(
+            event: event, className: className, details: details, query: query, object: object, original: original,
+            request: try await backend.triggers.withUser(context))
+        try await trigger(&call)
+        return call
     }
 }
