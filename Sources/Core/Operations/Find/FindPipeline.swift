@@ -115,7 +115,9 @@ struct FindPipeline {
     private func present(_ objects: [JSONObject], _ cost: Cost, count: Int?, _ find: Find) async throws -> [UInt8] {
         var objects = objects
         if let triggered = find.triggered {
-            objects = try await backend.findTriggers.afterFind(find, objects, triggered)
+            objects = try await backend.findTriggers.afterFind(
+                find.target, objects, query: triggered.query, objectId: triggered.objectId,
+                cloudContext: triggered.cloudContext, find.context)
         }
         if let length = find.shorten { objects = objects.map { ShortenedValue.shortened($0, limit: length) } }
         guard find.objectId == nil else {

@@ -120,13 +120,8 @@ extension FindTriggers {
                 found = try await backend.finding.search(included: ids.count, of: className, call.query, context)
             }
         }
-        if let after = findTrigger(.afterFind, className) {
-            var call = FindCall(
-                .afterFind, className, query: query, objectId: objectId, cloudContext: cloudContext, request)
-            call.objects = found
-            try await after(&call)
-            found = call.objects ?? found
-        }
+        found = try await afterFind(
+            className, found, query: query, objectId: objectId, cloudContext: cloudContext, request)
         var left: [Name: JSONObject] = [:]
         for var object in found {
             guard let id = object["objectId"]?.nameValue else { continue }

@@ -59,22 +59,16 @@ public struct DeleteTriggers: Sendable, BackendPart {
                 access.filter = access.filter.and(try backend.finding.filterParser(context).parse(options.condition))
             }
         }
-        var original: JSONObject
+        let original: JSONObject
         do {
             original = try await backend.triggers.object(className, planned.objectId, access, context)
         } catch let error as ParseError where error.code == ParseError.objectNotFound {
             throw Sessions.notFoundForDelete
         }
-        if let after = backend.findTriggers.findTrigger(.afterFind, className) {
-            var call = FindCall(
-                .afterFind, className, query: query, objectId: planned.objectId, cloudContext: [:],
-                try await backend.triggers.withUser(context))
-            call.objects = [original]
-            try await after(&call)
-            guard let first = call.objects?.first else { throw Sessions.notFoundForDelete }
-            original = first
-        }
-        return original
+        let found = try await backend.findTriggers.afterFind(
+            className, [original], query: query, objectId: planned.objectId, cloudContext: [:], context)
+        guard let first = found.first else { throw Sessions.notFoundForDelete }
+        return first
     }
 }
 

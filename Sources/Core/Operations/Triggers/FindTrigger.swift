@@ -105,14 +105,17 @@ extension FindTriggers {
         return parameters
     }
 
-    /// Calls the `afterFind` trigger and returns its results.
+    /// Calls the `afterFind` trigger of a class, if any, and returns its results.
     ///
     /// - Throws: Errors of the trigger.
-    func afterFind(_ find: Find, _ objects: [JSONObject], _ triggered: TriggeredFind) async throws -> [JSONObject] {
-        guard let after = findTrigger(.afterFind, find.target) else { return objects }
+    func afterFind(
+        _ className: String, _ objects: [JSONObject], query: JSONObject, objectId: String?, cloudContext: JSONObject?,
+        _ context: RequestContext
+    ) async throws -> [JSONObject] {
+        guard let after = findTrigger(.afterFind, className) else { return objects }
         var call = FindCall(
-            .afterFind, find.target, query: triggered.query, objectId: triggered.objectId,
-            cloudContext: triggered.cloudContext, try await backend.triggers.withUser(find.context))
+            .afterFind, className, query: query, objectId: objectId, cloudContext: cloudContext,
+            try await backend.triggers.withUser(context))
         call.objects = objects
         try await after(&call)
         return call.objects ?? objects
