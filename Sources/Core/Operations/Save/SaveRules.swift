@@ -58,16 +58,15 @@ extension SaveRules {
 }
 
 enum ClassRules {
-    private static let makers: [Name: @Sendable (Backend) -> any SaveRules] = [
-        "_User": { UserRules(backend: $0) }, "_Session": { SessionRules(backend: $0) },
-        "_Installation": { InstallationRules(backend: $0) },
-        "_Role": { RoleRules(backend: $0) },
-    ]
-
     /// Returns the rules for a save, or nil for ordinary classes.
     static func saving(_ className: String, _ backend: Backend) -> (any SaveRules)? {
-        guard className.utf8.first == UInt8(ascii: "_") else { return nil }
-        return makers[Name(className)]?(backend)
+        switch className {
+        case "_User": UserRules(backend: backend)
+        case "_Session": SessionRules(backend: backend)
+        case "_Installation": InstallationRules(backend: backend)
+        case "_Role": RoleRules(backend: backend)
+        default: nil
+        }
     }
 }
 
