@@ -14,14 +14,14 @@ final class Services: Sendable {
     let passwords: Passwords
     let sessionCache: SessionCache
     /// Failed log-ins under user names that don't exist.
-    let unknownAccounts: UnknownAccounts
+    let unknownAccounts = UnknownAccounts()
     /// Recent address changes per user. Each one can send mail to an address that the user chose.
-    let addressChanges: RecentCounts
+    let addressChanges = RecentCounts(within: .seconds(600))
     /// Recent address changes that app functions rejected.
-    let refusedAddresses: RecentCounts
+    let refusedAddresses = RecentCounts(within: .seconds(600))
     /// Recent requests per user for password-reset links, and for verification links if app functions are called for
     /// them.
-    let linkMails: RecentCounts
+    let linkMails = RecentCounts(within: .seconds(600))
     let logger: Logger
     let log: LogRing
     let hookChanges = HookChanges()
@@ -68,10 +68,6 @@ final class Services: Sendable {
         options = OptionsInForce(configuration)
         self.passwords = passwords
         self.logger = logger
-        unknownAccounts = UnknownAccounts()
-        addressChanges = RecentCounts(within: .seconds(600))
-        refusedAddresses = RecentCounts(within: .seconds(600))
-        linkMails = RecentCounts(within: .seconds(600))
         loginDataView = Providers.loginDataView(authProviders, configuration.auth)
         protectedFields = ProtectedFields(configuration, loginData: loginDataView)
         fileLinks = FileLinks(
