@@ -31,10 +31,9 @@ public final class IncludeReads: Sendable {
     private static let timeToShare = Duration.seconds(2)
     /// The maximum time that an event waits for one level of its included objects.
     private static let timeLimit = Duration.seconds(2)
-    private static let logPause = Duration.seconds(60)
 
     private let reads = Mutex(BoundedTable<Key, Read>(capacity: maxCachedBytes))
-    private let lastLog = Mutex<ContinuousClock.Instant?>(nil)
+    private let logLines = RecentCounts(within: .seconds(60))
 
     public init() {}
 
@@ -107,13 +106,7 @@ public final class IncludeReads: Sendable {
 
     /// Logs that an event keeps its pointers, at most once a minute.
     func logPointersKept(of className: Name, _ error: any Error, _ logger: Logger) {
-        let isDue = lastLog.withLock { last in
-            let now = ContinuousClock.now
-            guard last.map({ now - $0 >= Self.logPause }) ?? true else { return false }
-            last = now
-            return true
-        }
-        guard isDue else { return }
+        guard logLines.countOneMore("", limit: 1) else { return }
         logger.warning(
             "live-query event sent without included objects, which exceed a limit or can't be read",
             metadata: ["class": "\(className.text)", "error": "\(error)"])
