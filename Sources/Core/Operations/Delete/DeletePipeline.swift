@@ -32,24 +32,6 @@ public struct DeletePipeline {
         var cloudContext: JSONObject?
     }
 
-    /// Runs a deletion.
-    ///
-    /// - Parameters:
-    ///   - operatorName: The operator whose trash keeps the object, or nil to delete it permanently.
-    ///   - condition: An additional condition that the object must meet.
-    /// - Returns: The object's id in the trash, or nil without an operator and for sessions.
-    /// - Throws: 101 if the object doesn't exist or the caller may not delete it; errors of permissions and triggers.
-    func run(
-        _ className: String, _ objectId: String, _ context: RequestContext, keptFor operatorName: String? = nil,
-        condition: Filter = .everything
-    ) async throws -> String? {
-        var planned = try await plan(className, objectId, context, condition: condition)
-        planned.operatorName = operatorName
-        let removed = try await store(planned)
-        try await finish(removed)
-        return removed.trashId
-    }
-
     /// Calls the before-triggers of a deletion ahead of its transaction.
     func callTriggers(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> TriggerOutcome
     {
@@ -164,11 +146,15 @@ public struct Deleting: Sendable {
         keptFor operatorName: String? = nil
     ) async throws -> String? {
         let pipeline = DeletePipeline(backend: backend)
-        guard let date else { return try await pipeline.run(className, objectId, context, keptFor: operatorName) }
         do {
-            return try await pipeline.run(
-                className, objectId, context, keptFor: operatorName, condition: .changed(at: date))
+            let condition = date.map { Filter.changed(at: $0) } ?? .everything
+            var planned = try await pipeline.plan(className, objectId, context, condition: condition)
+            planned.operatorName = operatorName
+            let removed = try await pipeline.store(planned)
+            try await pipeline.finish(removed)
+            return removed.trashId
         } catch {
+            guard let date else { throw error }
             throw await backend.finding.conflict(error, className, objectId, date, context)
         }
     }
