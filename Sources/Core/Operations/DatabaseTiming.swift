@@ -26,6 +26,18 @@ extension Backend {
         }
     }
 
+    /// Runs a log-in and counts its result.
+    func countingLogIn<R>(by method: String, _ body: () async throws -> R) async throws -> R {
+        do {
+            let result = try await body()
+            meters.logins.add(.ok, method: method)
+            return result
+        } catch {
+            meters.logins.add(LoginMeters.Result(error), method: method)
+            throw error
+        }
+    }
+
     private func record(
         _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?,
         since start: ContinuousClock.Instant, _ error: (any Error)?

@@ -2,7 +2,6 @@ import JSON
 import ParseModel
 import ParseStorage
 import Rules
-import Telemetry
 
 /// Logs users in and out.
 public struct LogIn: Sendable, BackendPart {
@@ -14,14 +13,7 @@ public struct LogIn: Sendable, BackendPart {
     ///
     /// - Returns: The user with a new session token, as JSON.
     public func withPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {
-        do {
-            let user = try await openWithPassword(parameters, context)
-            services.meters.logins.add(.ok, method: "password")
-            return user
-        } catch {
-            services.meters.logins.add(LoginMeters.Result(error), method: "password")
-            throw error
-        }
+        try await backend.countingLogIn(by: "password") { try await openWithPassword(parameters, context) }
     }
 
     private func openWithPassword(_ parameters: JSONObject, _ context: RequestContext) async throws -> [UInt8] {

@@ -4,7 +4,6 @@ import ParseModel
 import ParseStorage
 import Rules
 import ServerConfiguration
-import Telemetry
 
 /// Logs users in with auth providers (`authData`).
 public struct Providers: Sendable, BackendPart {
@@ -50,16 +49,10 @@ public struct Providers: Sendable, BackendPart {
             return answer(record, id, changed.isEmpty ? nil : change, context)
         }
         let method = claims.identities.first?.name.text ?? ""
-        let change: LoginDataChange
-        let session: Sessions.OpenedSession
-        do {
-            change = try await checkLogin(claims, of: id, stored: stored, countsFactors: true, context)
-            session = try await LogInPipeline(backend: backend).run(
-                ProvedUser(id: id, way: claims.names, change: change), context)
-            services.meters.logins.add(.ok, method: method)
-        } catch {
-            services.meters.logins.add(LoginMeters.Result(error), method: method)
-            throw error
+        let (change, session) = try await backend.countingLogIn(by: method) {
+            let change = try await checkLogin(claims, of: id, stored: stored, countsFactors: true, context)
+            let user = ProvedUser(id: id, way: claims.names, change: change)
+            return (change, try await LogInPipeline(backend: backend).run(user, context))
         }
         var user = try await backend.ownRecords.record(id, session.user, context)
         user["sessionToken"] = .string(session.token)
