@@ -47,13 +47,10 @@ public struct Passwords: Sendable {
     /// - Throws: `ServiceUnavailable` if too many hashes are queued, `CancellationError` if the caller disconnects.
     func verify(_ password: String, hash: BcryptHash?, from address: String) async throws -> Bool {
         // libcrypt would stop at a NUL character and accept a shorter password.
-        guard let hash, hash.isAffordable, !password.utf8.contains(0) else {
-            let request = Bcrypt(password, setting: Self.setting(cost: cost))
-            _ = try await pool.run(from: address, request)
-            return false
-        }
-        let computed = try await pool.run(from: address, Bcrypt(password, setting: hash.text))
-        return computed.map { ConstantTime.areEqual($0, hash.text) } ?? false
+        let hash = hash.flatMap { $0.isAffordable && !password.utf8.contains(0) ? $0.text : nil }
+        let request = Bcrypt(password, setting: hash ?? Self.setting(cost: cost))
+        guard let computed = try await pool.run(from: address, request), let hash else { return false }
+        return ConstantTime.areEqual(computed, hash)
     }
 
     private static func setting(cost: Int) -> String {
