@@ -13,7 +13,6 @@ final class Services: Sendable {
     @usableFromInline let configuration: Configuration
     let passwords: Passwords
     let sessionCache: SessionCache
-    /// Failed log-ins under user names that don't exist.
     let unknownAccounts = UnknownAccounts()
     /// Recent address changes per user. Each one can send mail to an address that the user chose.
     let addressChanges = RecentCounts(within: .seconds(600))
@@ -25,7 +24,6 @@ final class Services: Sendable {
     let logger: Logger
     let log: LogRing
     let hookChanges = HookChanges()
-    /// The detection of processes that store uploads in another folder.
     let peerFolders = PeerFolders()
     let userChanges = UserChanges()
     let growingClasses = GrowingClasses()

@@ -76,7 +76,6 @@ public protocol ChangeObserver: Sendable {
 }
 
 extension ChangeObserver {
-    /// Defaults to `observes`.
     public func mayObserve(_ className: Name) -> Bool { observes(className) }
     public func missChange(of className: Name) async {}
     public func beginUnobserved() -> Int { 0 }

@@ -27,14 +27,8 @@ public protocol TriggerSet: Sendable {
 extension TriggerSet {
     public var isActive: Bool { true }
     public var hasFindTriggers: Bool { isActive }
-
-    /// Defaults to nil, since most sets have no find triggers.
     public func findTrigger(for event: FindEvent, of className: Name) -> FindTrigger? { nil }
-
-    /// Defaults to nil, since most sets have no file triggers.
     public func fileTrigger(for event: FileEvent) -> FileTrigger? { nil }
-
-    /// Defaults to nil, since most sets have no live-query triggers.
     public func liveQueryTrigger(for event: LiveQueryTriggerEvent, of className: Name) -> LiveQueryTrigger? { nil }
 }
 
