@@ -21,6 +21,7 @@ import Testing
                 ]
             ]
         ],
+        ["texts": ["$elemMatch": slow["text"] ?? .null]], ["items": ["$elemMatch": ["$or": [slow]]]],
     ]
 
     private static func fill(_ server: TestServer) async throws {
@@ -28,7 +29,8 @@ import Testing
             // One letter is missing, so no way to share them matches.
             let letters = String(repeating: "a", count: 500)
             let body = JSONValue.string(letters + "b" + letters.dropLast() + "bc")
-            let id = try await server.create("Row", ["n": .number(Double(index)), "text": body])
+            let id = try await server.create(
+                "Row", ["n": .number(Double(index)), "text": body, "texts": [body], "items": [["text": body]]])
             _ = try await server.send("PUT", "/classes/Row/\(id)", ["other": .pointer("Row", id)]).succeeded()
         }
     }
