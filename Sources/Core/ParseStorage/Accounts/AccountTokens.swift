@@ -112,13 +112,12 @@ extension AccountRows {
     {
         do {
             return try await store.query(
-                Statement(
-                    "UPDATE \"_User\" SET \(purpose.column) = $1, \(purpose.expiry) = $2 "
-                        + "WHERE \"objectId\" = $3 AND \"email\" IS NOT DISTINCT FROM $4",
-                    [
-                        .text(token), expiry.map { .timestamp(milliseconds: $0.milliseconds) } ?? .null(.timestamptz),
-                        .text(user.id), user.email.map { .text($0) } ?? .null(.text),
-                    ])
+                "UPDATE \"_User\" SET \(purpose.column) = $1, \(purpose.expiry) = $2 "
+                    + "WHERE \"objectId\" = $3 AND \"email\" IS NOT DISTINCT FROM $4",
+                [
+                    .text(token), expiry.map { .timestamp(milliseconds: $0.milliseconds) } ?? .null(.timestamptz),
+                    .text(user.id), user.email.map { .text($0) } ?? .null(.text),
+                ]
             ).affectedRows > 0
         } catch let error as PostgresError {
             throw store.failure(error)

@@ -17,18 +17,17 @@ extension AccountRows {
         -> Bool
     {
         let reserved = try await store.query(
-            Statement(
-                """
-                UPDATE "_User" SET "_failed_login_count" = \(Self.counted) + 1, "_account_lockout_expires_at" =
-                    CASE WHEN \(Self.counted) + 1 >= $2 THEN $3 END
-                WHERE "objectId" = $1
-                    AND ("_account_lockout_expires_at" IS NULL OR "_account_lockout_expires_at" <= $4)
-                RETURNING 1
-                """,
-                [
-                    .text(userId), .double(Double(threshold)), .timestamp(milliseconds: end.milliseconds),
-                    .timestamp(milliseconds: now.milliseconds),
-                ]))
+            """
+            UPDATE "_User" SET "_failed_login_count" = \(Self.counted) + 1, "_account_lockout_expires_at" =
+                CASE WHEN \(Self.counted) + 1 >= $2 THEN $3 END
+            WHERE "objectId" = $1
+                AND ("_account_lockout_expires_at" IS NULL OR "_account_lockout_expires_at" <= $4)
+            RETURNING 1
+            """,
+            [
+                .text(userId), .double(Double(threshold)), .timestamp(milliseconds: end.milliseconds),
+                .timestamp(milliseconds: now.milliseconds),
+            ])
         return reserved.rowCount > 0
     }
 
@@ -37,7 +36,7 @@ extension AccountRows {
     public func simulateAttempt() async throws {
         do {
             // PostgreSQL writes the message to its write-ahead log, for which the commit waits.
-            _ = try await store.query(Statement("SELECT pg_logical_emit_message(true, 'roost', '')"))
+            _ = try await store.query("SELECT pg_logical_emit_message(true, 'roost', '')")
         } catch let error as PostgresError where error.sqlState == "42501" {
             // Some hosting providers reserve the function for superusers. Then only the round trip takes the same time.
         }
@@ -55,22 +54,20 @@ extension AccountRows {
     /// Undoes ``reserveAttempt(of:threshold:until:now:)``, including its lock, for an attempt that doesn't count.
     public func releaseAttempt(of userId: String, threshold: Int) async throws {
         _ = try await store.query(
-            Statement(
-                """
-                UPDATE "_User" SET "_failed_login_count" = GREATEST(COALESCE("_failed_login_count", 0) - 1, 0),
-                    "_account_lockout_expires_at" = CASE WHEN COALESCE("_failed_login_count", 0) - 1 >= $2
-                        THEN "_account_lockout_expires_at" END
-                WHERE "objectId" = $1
-                """, [.text(userId), .double(Double(threshold))]))
+            """
+            UPDATE "_User" SET "_failed_login_count" = GREATEST(COALESCE("_failed_login_count", 0) - 1, 0),
+                "_account_lockout_expires_at" = CASE WHEN COALESCE("_failed_login_count", 0) - 1 >= $2
+                    THEN "_account_lockout_expires_at" END
+            WHERE "objectId" = $1
+            """, [.text(userId), .double(Double(threshold))])
     }
 
     /// Resets a user's failed attempts and removes the lock.
     public func resetAttempts(of userId: String) async throws {
         _ = try await store.query(
-            Statement(
-                """
-                UPDATE "_User" SET "_failed_login_count" = 0, "_account_lockout_expires_at" = NULL
-                WHERE "objectId" = $1
-                """, [.text(userId)]))
+            """
+            UPDATE "_User" SET "_failed_login_count" = 0, "_account_lockout_expires_at" = NULL
+            WHERE "objectId" = $1
+            """, [.text(userId)])
     }
 }

@@ -77,9 +77,8 @@ extension AccountRows {
     /// transaction ends.
     public func hasPassword(_ userId: String, hash: String) async throws -> Bool {
         let rows = try await store.query(
-            Statement(
-                "SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 AND \"_hashed_password\" = $2 FOR SHARE",
-                [.text(userId), .text(hash)]))
+            "SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 AND \"_hashed_password\" = $2 FOR SHARE",
+            [.text(userId), .text(hash)])
         return rows.rowCount > 0
     }
 

@@ -43,12 +43,11 @@ public struct MailRows: Sendable {
     public func columns(_ names: [Name], of userId: String) async throws -> JSONObject {
         let list = JSONValue.array(names.map { .string($0.text) })
         let rows = try await store.query(
-            Statement(
-                """
-                SELECT (SELECT jsonb_object_agg("key", "value") FROM jsonb_each(jsonb_strip_nulls(to_jsonb("user")))
-                        WHERE "key" IN (SELECT jsonb_array_elements_text($2)) AND length("value"::text) <= 4000)
-                FROM "_User" AS "user" WHERE "objectId" = $1
-                """, [.text(userId), .jsonb(list.serialized())]))
+            """
+            SELECT (SELECT jsonb_object_agg("key", "value") FROM jsonb_each(jsonb_strip_nulls(to_jsonb("user")))
+                    WHERE "key" IN (SELECT jsonb_array_elements_text($2)) AND length("value"::text) <= 4000)
+            FROM "_User" AS "user" WHERE "objectId" = $1
+            """, [.text(userId), .jsonb(list.serialized())])
         guard rows.rowCount > 0 else { return [:] }
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
     }
@@ -57,9 +56,8 @@ public struct MailRows: Sendable {
     public func enqueue(_ content: JSONObject) async throws {
         do {
             _ = try await store.query(
-                Statement(
-                    "INSERT INTO \"_roost_mail\" (\"content\") VALUES ($1)",
-                    [.jsonb(JSONValue.object(content).serialized())]))
+                "INSERT INTO \"_roost_mail\" (\"content\") VALUES ($1)",
+                [.jsonb(JSONValue.object(content).serialized())])
         } catch let error as PostgresError {
             throw store.failure(error)
         }
@@ -74,15 +72,14 @@ public struct MailRows: Sendable {
     /// - Returns: The mail, or nil if none is due.
     public func dequeue(for seconds: Double, except domains: [Name]) async throws -> QueuedMail? {
         let rows = try await store.query(
-            Statement(
-                """
-                UPDATE "_roost_mail" SET "attempts" = "attempts" + 1, "due" = now() + make_interval(secs => $1)
-                WHERE "id" = (
-                    SELECT "id" FROM "_roost_mail" WHERE "due" <= now() AND "due" < 'infinity'
-                        AND lower(split_part("content" ->> 'to', '@', -1)) <> ALL($2)
-                    ORDER BY "due" LIMIT 1 FOR UPDATE SKIP LOCKED)
-                RETURNING "id", "content", "attempts"::bigint, lower(split_part("content" ->> 'to', '@', -1))
-                """, [.double(seconds), .textArray(domains.texts)]))
+            """
+            UPDATE "_roost_mail" SET "attempts" = "attempts" + 1, "due" = now() + make_interval(secs => $1)
+            WHERE "id" = (
+                SELECT "id" FROM "_roost_mail" WHERE "due" <= now() AND "due" < 'infinity'
+                    AND lower(split_part("content" ->> 'to', '@', -1)) <> ALL($2)
+                ORDER BY "due" LIMIT 1 FOR UPDATE SKIP LOCKED)
+            RETURNING "id", "content", "attempts"::bigint, lower(split_part("content" ->> 'to', '@', -1))
+            """, [.double(seconds), .textArray(domains.texts)])
         guard rows.rowCount > 0, let id = rows.int(0, 0),
             let content = rows.jsonb(0, 1).flatMap({ try? JSONValue(parsing: $0) })?.objectValue
         else { return nil }
@@ -101,49 +98,44 @@ public struct MailRows: Sendable {
     }
 
     public func remove(_ id: Int64) async throws {
-        _ = try await store.query(Statement("DELETE FROM \"_roost_mail\" WHERE \"id\" = $1", [.int(id)]))
+        _ = try await store.query("DELETE FROM \"_roost_mail\" WHERE \"id\" = $1", [.int(id)])
     }
 
     /// Returns an unsent mail to the queue without counting the attempt, unless another process has claimed it since.
     public func giveBack(_ mail: QueuedMail) async throws {
         _ = try await store.query(
-            Statement(
-                "UPDATE \"_roost_mail\" SET \"due\" = now(), \"attempts\" = \"attempts\" - 1 "
-                    + "WHERE \"id\" = $1 AND \"attempts\" = $2", [.int(mail.id), .int(mail.attempts)]))
+            "UPDATE \"_roost_mail\" SET \"due\" = now(), \"attempts\" = \"attempts\" - 1 "
+                + "WHERE \"id\" = $1 AND \"attempts\" = $2", [.int(mail.id), .int(mail.attempts)])
     }
 
     /// Schedules another attempt for a mail that couldn't be sent.
     public func postpone(_ id: Int64, by seconds: Double, reason: String) async throws {
         _ = try await store.query(
-            Statement(
-                "UPDATE \"_roost_mail\" SET \"due\" = now() + make_interval(secs => $2), \"reason\" = $3 "
-                    + "WHERE \"id\" = $1", [.int(id), .double(seconds), .text(reason)]))
+            "UPDATE \"_roost_mail\" SET \"due\" = now() + make_interval(secs => $2), \"reason\" = $3 "
+                + "WHERE \"id\" = $1", [.int(id), .double(seconds), .text(reason)])
     }
 
     /// Stops trying to send a mail. The row keeps the reason, but no longer the link and the token.
     public func giveUp(_ id: Int64, reason: String) async throws {
         _ = try await store.query(
-            Statement(
-                "UPDATE \"_roost_mail\" SET \"due\" = 'infinity', \"reason\" = $2, "
-                    + "\"content\" = \"content\" - 'link' - 'token' WHERE \"id\" = $1", [.int(id), .text(reason)]))
+            "UPDATE \"_roost_mail\" SET \"due\" = 'infinity', \"reason\" = $2, "
+                + "\"content\" = \"content\" - 'link' - 'token' WHERE \"id\" = $1", [.int(id), .text(reason)])
     }
 
     /// Records a used token for a day, so that opening the link again shows the same page. Deletes expired records.
     public func recordSpentToken(_ token: String, of username: String) async throws {
         _ = try await store.query(
-            Statement(
-                """
-                WITH old AS (DELETE FROM "_roost_spent_token" WHERE "until" < now())
-                INSERT INTO "_roost_spent_token" VALUES (sha256(convert_to($1, 'UTF8')), $2, now() + interval '1 day')
-                ON CONFLICT DO NOTHING
-                """, [.text(token), .text(username)]))
+            """
+            WITH old AS (DELETE FROM "_roost_spent_token" WHERE "until" < now())
+            INSERT INTO "_roost_spent_token" VALUES (sha256(convert_to($1, 'UTF8')), $2, now() + interval '1 day')
+            ON CONFLICT DO NOTHING
+            """, [.text(token), .text(username)])
     }
 
     /// Removes the record of a token whose use failed.
     public func forgetSpentToken(_ token: String) async throws {
         _ = try await store.query(
-            Statement(
-                "DELETE FROM \"_roost_spent_token\" WHERE \"hash\" = sha256(convert_to($1, 'UTF8'))", [.text(token)]))
+            "DELETE FROM \"_roost_spent_token\" WHERE \"hash\" = sha256(convert_to($1, 'UTF8'))", [.text(token)])
     }
 
     /// Returns the name of the user who used the token within the last day, or nil if nobody did.

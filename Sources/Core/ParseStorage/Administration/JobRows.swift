@@ -60,19 +60,18 @@ public struct JobRows: Sendable {
     public func start(_ start: JobStart) async throws -> Bool {
         try await convertingErrors {
             let rows = try await store.query(
-                Statement(
-                    """
-                    WITH run AS (
-                        INSERT INTO "_roost_job_run" ("id", "jobName", "owner", "isExclusive") VALUES ($1, $2, $3, $4)
-                        ON CONFLICT DO NOTHING RETURNING "id")
-                    INSERT INTO "_JobStatus"
-                        ("objectId", "createdAt", "jobName", "source", "status", "_rperm", "_wperm")
-                    SELECT "id", $5, $2, $6, 'running', '{}', '{}' FROM run RETURNING 1
-                    """,
-                    [
-                        .text(start.id), .text(start.name), .text(start.owner), .bool(start.isExclusive),
-                        .timestamp(milliseconds: start.at.milliseconds), .text(start.source),
-                    ]))
+                """
+                WITH run AS (
+                    INSERT INTO "_roost_job_run" ("id", "jobName", "owner", "isExclusive") VALUES ($1, $2, $3, $4)
+                    ON CONFLICT DO NOTHING RETURNING "id")
+                INSERT INTO "_JobStatus"
+                    ("objectId", "createdAt", "jobName", "source", "status", "_rperm", "_wperm")
+                SELECT "id", $5, $2, $6, 'running', '{}', '{}' FROM run RETURNING 1
+                """,
+                [
+                    .text(start.id), .text(start.name), .text(start.owner), .bool(start.isExclusive),
+                    .timestamp(milliseconds: start.at.milliseconds), .text(start.source),
+                ])
             return rows.rowCount > 0
         }
     }
@@ -81,10 +80,9 @@ public struct JobRows: Sendable {
     public func setMessage(_ text: String, ofJob id: String) async throws {
         try await convertingErrors {
             _ = try await store.query(
-                Statement(
-                    """
-                    UPDATE "_JobStatus" SET "message" = $2 WHERE "objectId" = $1 AND "status" = 'running'
-                    """, [.text(id), .text(text)]))
+                """
+                UPDATE "_JobStatus" SET "message" = $2 WHERE "objectId" = $1 AND "status" = 'running'
+                """, [.text(id), .text(text)])
         }
     }
 
@@ -92,17 +90,16 @@ public struct JobRows: Sendable {
     public func end(_ id: String, of owner: String, _ end: JobEnd) async throws {
         try await convertingErrors {
             _ = try await store.query(
-                Statement(
-                    """
-                    WITH run AS (
-                        DELETE FROM "_roost_job_run" WHERE "id" = $1 AND "owner" = $2 RETURNING "id")
-                    UPDATE "_JobStatus" SET "status" = $3, "finishedAt" = $4, "message" = COALESCE($5, "message")
-                    FROM run WHERE "objectId" = run."id" AND "status" = 'running'
-                    """,
-                    [
-                        .text(id), .text(owner), .text(end.hasSucceeded ? "succeeded" : "failed"),
-                        .timestamp(milliseconds: end.at.milliseconds), end.message.map { .text($0) } ?? .null(.text),
-                    ]))
+                """
+                WITH run AS (
+                    DELETE FROM "_roost_job_run" WHERE "id" = $1 AND "owner" = $2 RETURNING "id")
+                UPDATE "_JobStatus" SET "status" = $3, "finishedAt" = $4, "message" = COALESCE($5, "message")
+                FROM run WHERE "objectId" = run."id" AND "status" = 'running'
+                """,
+                [
+                    .text(id), .text(owner), .text(end.hasSucceeded ? "succeeded" : "failed"),
+                    .timestamp(milliseconds: end.at.milliseconds), end.message.map { .text($0) } ?? .null(.text),
+                ])
         }
     }
 
@@ -110,9 +107,8 @@ public struct JobRows: Sendable {
     public func renew(of owner: String) async throws -> [Name] {
         try await convertingErrors {
             let rows = try await store.query(
-                Statement(
-                    "UPDATE \"_roost_job_run\" SET \"seen\" = now() WHERE \"owner\" = $1 RETURNING \"id\"",
-                    [.text(owner)]))
+                "UPDATE \"_roost_job_run\" SET \"seen\" = now() WHERE \"owner\" = $1 RETURNING \"id\"",
+                [.text(owner)])
             return (0..<rows.rowCount).compactMap { rows.string($0, 0).map { Name($0) } }
         }
     }
@@ -129,7 +125,7 @@ public struct JobRows: Sendable {
     public func endAll(of owner: String, message: String) async throws {
         try await convertingErrors {
             _ = try await store.query(
-                Statement(Self.ending("\"owner\" = $1"), [.text(owner), .text(message)]))
+                Self.ending("\"owner\" = $1"), [.text(owner), .text(message)])
         }
     }
 
@@ -137,8 +133,7 @@ public struct JobRows: Sendable {
     public func endThoseOfDeadProcesses(silentFor seconds: Double, message: String) async throws -> Int {
         try await convertingErrors {
             try await store.query(
-                Statement(
-                    Self.ending("\"seen\" < now() - make_interval(secs => $1)"), [.double(seconds), .text(message)])
+                Self.ending("\"seen\" < now() - make_interval(secs => $1)"), [.double(seconds), .text(message)]
             ).rowCount
         }
     }
@@ -173,12 +168,11 @@ public struct JobRows: Sendable {
             return try await store.transaction { store in
                 guard try await store.jobs.acquireSchedules() else { return false }
                 let rows = try await store.query(
-                    Statement(
-                        """
-                        UPDATE "_JobSchedule" SET "lastRun" = $2
-                        WHERE "objectId" = $1 AND "lastRun" IS NOT DISTINCT FROM $3 RETURNING 1
-                        """,
-                        [.text(scheduleId), .double(now), lastRun.map { .double($0) } ?? .null(.float8)]))
+                    """
+                    UPDATE "_JobSchedule" SET "lastRun" = $2
+                    WHERE "objectId" = $1 AND "lastRun" IS NOT DISTINCT FROM $3 RETURNING 1
+                    """,
+                    [.text(scheduleId), .double(now), lastRun.map { .double($0) } ?? .null(.float8)])
                 guard rows.rowCount > 0 else { return false }
                 guard try await store.jobs.start(start) else { throw Taken() }
                 return true

@@ -93,13 +93,12 @@ public struct RequestRows: Sendable {
                 """)
             while try await session.query(over).affectedRows >= 10_000 {}
             _ = try await session.query(
-                Statement(
-                    """
-                    DELETE FROM "_roost_request_count" WHERE "key" IN (
-                        SELECT "key" FROM "_roost_request_count" ORDER BY "requests"
-                        LIMIT CASE WHEN (SELECT count(*) FROM "_roost_request_count") > $1
-                            THEN (SELECT count(*) FROM "_roost_request_count") - $1 / 2 ELSE 0 END)
-                    """, [.int(Int64(limit))]))
+                """
+                DELETE FROM "_roost_request_count" WHERE "key" IN (
+                    SELECT "key" FROM "_roost_request_count" ORDER BY "requests"
+                    LIMIT CASE WHEN (SELECT count(*) FROM "_roost_request_count") > $1
+                        THEN (SELECT count(*) FROM "_roost_request_count") - $1 / 2 ELSE 0 END)
+                """, [.int(Int64(limit))])
         }
     }
 }

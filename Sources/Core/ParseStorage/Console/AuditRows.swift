@@ -79,16 +79,15 @@ public struct AuditRows: Sendable {
     public func begin(_ entry: AuditEntry) async throws -> Int {
         let entry = entry.bounded
         let rows = try await store.query(
-            Statement(
-                """
-                INSERT INTO "_roost_audit" ("operator", "role", "address", "requestId", "method", "path", "className", "count",
-                    "ids", "fields", "before") VALUES ($1, $2, $3, $4, $5, $6, $7, $8::bigint, $9, $10, $11) RETURNING "id"
-                """,
-                [
-                    .text(entry.operatorName), .text(entry.role), .text(entry.address), .text(entry.requestId),
-                    .text(entry.method), .text(entry.path), entry.className.map { .text($0) } ?? .null(.text),
-                    .int(Int64(entry.count)), .textArray(entry.ids), .textArray(entry.fields), Self.json(entry.before),
-                ]))
+            """
+            INSERT INTO "_roost_audit" ("operator", "role", "address", "requestId", "method", "path", "className", "count",
+                "ids", "fields", "before") VALUES ($1, $2, $3, $4, $5, $6, $7, $8::bigint, $9, $10, $11) RETURNING "id"
+            """,
+            [
+                .text(entry.operatorName), .text(entry.role), .text(entry.address), .text(entry.requestId),
+                .text(entry.method), .text(entry.path), entry.className.map { .text($0) } ?? .null(.text),
+                .int(Int64(entry.count)), .textArray(entry.ids), .textArray(entry.fields), Self.json(entry.before),
+            ])
         guard let id = rows.int(0, 0) else { throw PostgresError(.server, "the audit entry got no number") }
         return Int(id)
     }
@@ -164,12 +163,11 @@ public struct AuditRows: Sendable {
         let condition = conditions.isEmpty ? "TRUE" : conditions.joined(separator: " AND ")
         let limit = builder.bind(.int(Int64(query.limit)))
         let rows = try await store.query(
-            Statement(
-                """
-                SELECT coalesce(jsonb_agg(to_jsonb(found) || jsonb_build_object('at',
-                    to_char(found."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) ORDER BY found."id" DESC), '[]')
-                FROM (SELECT * FROM "_roost_audit" WHERE \(condition) ORDER BY "id" DESC LIMIT \(limit)::bigint) AS found
-                """, builder.parameters))
+            """
+            SELECT coalesce(jsonb_agg(to_jsonb(found) || jsonb_build_object('at',
+                to_char(found."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) ORDER BY found."id" DESC), '[]')
+            FROM (SELECT * FROM "_roost_audit" WHERE \(condition) ORDER BY "id" DESC LIMIT \(limit)::bigint) AS found
+            """, builder.parameters)
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
     }
 
@@ -204,8 +202,7 @@ public struct AuditRows: Sendable {
     public func sweep(days: Int) async throws {
         guard try await store.client.hasTable("_roost_audit") else { return }
         _ = try await store.query(
-            Statement(
-                "DELETE FROM \"_roost_audit\" WHERE \"at\" < now() - make_interval(days => $1::bigint::integer)",
-                [.int(Int64(days))]))
+            "DELETE FROM \"_roost_audit\" WHERE \"at\" < now() - make_interval(days => $1::bigint::integer)",
+            [.int(Int64(days))])
     }
 }

@@ -48,11 +48,10 @@ public struct OperatorRows: Sendable {
     /// Adds an operator. Returns false if the name is in use.
     public func add(id: String, name: String, hash: String, role: String) async throws -> Bool {
         try await store.query(
-            Statement(
-                """
-                INSERT INTO "_roost_operator" ("id", "name", "hash", "role") VALUES ($1, $2, $3, $4)
-                ON CONFLICT DO NOTHING
-                """, [.text(id), .text(name), .text(hash), .text(role)])
+            """
+            INSERT INTO "_roost_operator" ("id", "name", "hash", "role") VALUES ($1, $2, $3, $4)
+            ON CONFLICT DO NOTHING
+            """, [.text(id), .text(name), .text(hash), .text(role)]
         ).affectedRows > 0
     }
 
@@ -84,9 +83,8 @@ public struct OperatorRows: Sendable {
     /// - Returns: False if the operator doesn't exist.
     public func set(secret: String?, step: Int, of id: String) async throws -> Bool {
         try await store.query(
-            Statement(
-                "UPDATE \"_roost_operator\" SET \"secret\" = $2, \"step\" = greatest(\"step\", $3) WHERE \"id\" = $1",
-                [.text(id), secret.map { .text($0) } ?? .null(.text), .int(Int64(step))])
+            "UPDATE \"_roost_operator\" SET \"secret\" = $2, \"step\" = greatest(\"step\", $3) WHERE \"id\" = $1",
+            [.text(id), secret.map { .text($0) } ?? .null(.text), .int(Int64(step))]
         ).affectedRows > 0
     }
 
@@ -94,15 +92,14 @@ public struct OperatorRows: Sendable {
     /// operator doesn't exist.
     public func spend(step: Int, of id: String) async throws -> Bool {
         try await store.query(
-            Statement(
-                "UPDATE \"_roost_operator\" SET \"step\" = $2 WHERE \"id\" = $1 AND \"step\" < $2",
-                [.text(id), .int(Int64(step))])
+            "UPDATE \"_roost_operator\" SET \"step\" = $2 WHERE \"id\" = $1 AND \"step\" < $2",
+            [.text(id), .int(Int64(step))]
         ).affectedRows > 0
     }
 
     /// Removes an operator and the operator's sessions. Returns false if the operator doesn't exist.
     public func remove(id: String) async throws -> Bool {
-        try await store.query(Statement("DELETE FROM \"_roost_operator\" WHERE \"id\" = $1", [.text(id)])).affectedRows
+        try await store.query("DELETE FROM \"_roost_operator\" WHERE \"id\" = $1", [.text(id)]).affectedRows
             > 0
     }
 }

@@ -52,20 +52,19 @@ public struct OperatorSessionRows: Sendable {
             ? "SELECT 1 WHERE $9::text IS NULL"
             : "SELECT 1 FROM \"_roost_operator\" WHERE \"id\" = $3 AND \"hash\" = $9 FOR SHARE"
         return try await store.query(
-            Statement(
-                """
-                WITH over AS (DELETE FROM "_roost_operator_session" WHERE "until" < now()),
-                proved AS MATERIALIZED (\(proof))
-                INSERT INTO "_roost_operator_session" ("token", "cookie", "operator", "name", "role", "until", "address", "agent")
-                SELECT $1, $2, $3, $4, $5, now() + make_interval(secs => $6), $7, $8 FROM proved
-                """,
-                [
-                    .bytes(token), cookie.map { .bytes($0) } ?? .null(.bytea),
-                    session.operatorId.map { .text($0) } ?? .null(.text), .text(session.name), .text(session.role),
-                    .double(Double(seconds)), .text(address),
-                    .text(String(decoding: agent.utf8.prefix(300), as: UTF8.self)),
-                    session.proof.map { .text($0) } ?? .null(.text),
-                ])
+            """
+            WITH over AS (DELETE FROM "_roost_operator_session" WHERE "until" < now()),
+            proved AS MATERIALIZED (\(proof))
+            INSERT INTO "_roost_operator_session" ("token", "cookie", "operator", "name", "role", "until", "address", "agent")
+            SELECT $1, $2, $3, $4, $5, now() + make_interval(secs => $6), $7, $8 FROM proved
+            """,
+            [
+                .bytes(token), cookie.map { .bytes($0) } ?? .null(.bytea),
+                session.operatorId.map { .text($0) } ?? .null(.text), .text(session.name), .text(session.role),
+                .double(Double(seconds)), .text(address),
+                .text(String(decoding: agent.utf8.prefix(300), as: UTF8.self)),
+                session.proof.map { .text($0) } ?? .null(.text),
+            ]
         ).affectedRows > 0
     }
 
@@ -86,8 +85,7 @@ public struct OperatorSessionRows: Sendable {
         guard rows.rowCount > 0, let name = rows.string(0, 1), let role = rows.string(0, 2) else { return nil }
         if rows.bool(0, 3) == true {
             _ = try await store.query(
-                Statement(
-                    "UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() WHERE \"token\" = $1", [.bytes(token)]))
+                "UPDATE \"_roost_operator_session\" SET \"usedAt\" = now() WHERE \"token\" = $1", [.bytes(token)])
         }
         return StoredOperatorSession(
             operatorId: rows.string(0, 0), name: name, role: role, hasFactor: rows.bool(0, 5) == true,
@@ -111,22 +109,20 @@ public struct OperatorSessionRows: Sendable {
     /// Returns the hex-encoded hashes of the valid tickets, limited to the 1,000 that expire last.
     public func tickets() async throws -> Set<String> {
         let rows = try await store.query(
-            Statement(
-                """
-                SELECT encode("token", 'hex') FROM "_roost_operator_session" WHERE "cookie" IS NULL AND "until" > now()
-                ORDER BY "until" DESC LIMIT 1000
-                """, []))
+            """
+            SELECT encode("token", 'hex') FROM "_roost_operator_session" WHERE "cookie" IS NULL AND "until" > now()
+            ORDER BY "until" DESC LIMIT 1000
+            """, [])
         return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) })
     }
 
     /// Consumes a ticket. Returns its session, or nil if the ticket is unknown or has expired.
     public func consume(ticket: [UInt8]) async throws -> StoredOperatorSession? {
         let rows = try await store.query(
-            Statement(
-                """
-                DELETE FROM "_roost_operator_session" WHERE "token" = $1 AND "cookie" IS NULL
-                RETURNING "operator", "name", "role", "until" > now()
-                """, [.bytes(ticket)]))
+            """
+            DELETE FROM "_roost_operator_session" WHERE "token" = $1 AND "cookie" IS NULL
+            RETURNING "operator", "name", "role", "until" > now()
+            """, [.bytes(ticket)])
         guard rows.rowCount > 0, rows.bool(0, 3) == true, let name = rows.string(0, 1), let role = rows.string(0, 2)
         else { return nil }
         return StoredOperatorSession(operatorId: rows.string(0, 0), name: name, role: role)
@@ -139,9 +135,8 @@ public struct OperatorSessionRows: Sendable {
     /// Records that the operator has confirmed their identity, and resets the count of deletions.
     public func confirm(token: [UInt8]) async throws {
         _ = try await store.query(
-            Statement(
-                "UPDATE \"_roost_operator_session\" SET \"confirmedAt\" = now(), \"deleted\" = 0 WHERE \"token\" = $1",
-                [.bytes(token)]))
+            "UPDATE \"_roost_operator_session\" SET \"confirmedAt\" = now(), \"deleted\" = 0 WHERE \"token\" = $1",
+            [.bytes(token)])
     }
 
     /// Counts objects that a session deletes.
@@ -150,11 +145,10 @@ public struct OperatorSessionRows: Sendable {
     ///   and that confirmation has expired. Also false if the session doesn't exist.
     public func mayDelete(_ objects: Int, limit: Int, token: [UInt8]) async throws -> Bool {
         try await store.query(
-            Statement(
-                """
-                UPDATE "_roost_operator_session" SET "deleted" = "deleted" + $2
-                WHERE "token" = $1 AND (\(Self.isConfirmed) OR "deleted" + $2 <= $3)
-                """, [.bytes(token), .int(Int64(objects)), .int(Int64(limit))])
+            """
+            UPDATE "_roost_operator_session" SET "deleted" = "deleted" + $2
+            WHERE "token" = $1 AND (\(Self.isConfirmed) OR "deleted" + $2 <= $3)
+            """, [.bytes(token), .int(Int64(objects)), .int(Int64(limit))]
         ).affectedRows > 0
     }
 
@@ -171,16 +165,15 @@ public struct OperatorSessionRows: Sendable {
     ///   - idle: The seconds without a request after which a session ends.
     public func list(_ own: StoredOperatorSession, token: [UInt8], all: Bool, idle: Int) async throws -> JSONValue {
         let rows = try await store.query(
-            Statement(
-                """
-                SELECT coalesce(jsonb_agg(jsonb_build_object('id', \(Self.id), 'operator', "name", 'role', "role",
-                    'createdAt', \(Self.iso("createdAt")), 'usedAt', \(Self.iso("usedAt")), 'until', \(Self.iso("until")),
-                    'address', "address", 'agent', "agent", 'isOwn', \(Self.isOwn), 'isThis', "token" = $3)
-                    ORDER BY "usedAt" DESC), '[]')
-                FROM (SELECT * FROM "_roost_operator_session" WHERE "cookie" IS NOT NULL AND "until" > now()
-                    AND "usedAt" > now() - make_interval(secs => $5) AND ($4 OR \(Self.isOwn))
-                    ORDER BY "usedAt" DESC LIMIT 1000) AS found
-                """, Self.parameters(of: own) + [.bytes(token), .bool(all), .double(Double(idle))]))
+            """
+            SELECT coalesce(jsonb_agg(jsonb_build_object('id', \(Self.id), 'operator', "name", 'role', "role",
+                'createdAt', \(Self.iso("createdAt")), 'usedAt', \(Self.iso("usedAt")), 'until', \(Self.iso("until")),
+                'address', "address", 'agent', "agent", 'isOwn', \(Self.isOwn), 'isThis', "token" = $3)
+                ORDER BY "usedAt" DESC), '[]')
+            FROM (SELECT * FROM "_roost_operator_session" WHERE "cookie" IS NOT NULL AND "until" > now()
+                AND "usedAt" > now() - make_interval(secs => $5) AND ($4 OR \(Self.isOwn))
+                ORDER BY "usedAt" DESC LIMIT 1000) AS found
+            """, Self.parameters(of: own) + [.bytes(token), .bool(all), .double(Double(idle))])
         return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
     }
 
@@ -200,16 +193,15 @@ public struct OperatorSessionRows: Sendable {
     /// - Returns: False if the session doesn't exist or the caller may not end it.
     public func end(id: String, _ own: StoredOperatorSession, all: Bool) async throws -> Bool {
         try await store.query(
-            Statement(
-                """
-                DELETE FROM "_roost_operator_session"
-                WHERE "cookie" IS NOT NULL AND \(Self.id) = $3 AND ($4 OR \(Self.isOwn))
-                """, Self.parameters(of: own) + [.text(id), .bool(all)])
+            """
+            DELETE FROM "_roost_operator_session"
+            WHERE "cookie" IS NOT NULL AND \(Self.id) = $3 AND ($4 OR \(Self.isOwn))
+            """, Self.parameters(of: own) + [.text(id), .bool(all)]
         ).affectedRows > 0
     }
 
     public func end(token: [UInt8]) async throws {
         _ = try await store.query(
-            Statement("DELETE FROM \"_roost_operator_session\" WHERE \"token\" = $1", [.bytes(token)]))
+            "DELETE FROM \"_roost_operator_session\" WHERE \"token\" = $1", [.bytes(token)])
     }
 }

@@ -237,19 +237,17 @@ public struct TrashRows: Sendable {
     public func sweep(days: Int, maxBytes: Int64) async throws {
         guard try await store.client.hasTable("_roost_trash") else { return }
         _ = try await store.client.query(
-            Statement(
-                """
-                DELETE FROM "_roost_trash"
-                WHERE "_deleted" < now() - make_interval(days => $1::bigint::int) OR "_class" = '_Session'
-                """,
-                [.int(Int64(days))]))
+            """
+            DELETE FROM "_roost_trash"
+            WHERE "_deleted" < now() - make_interval(days => $1::bigint::int) OR "_class" = '_Session'
+            """,
+            [.int(Int64(days))])
         _ = try await store.client.query(
-            Statement(
-                """
-                DELETE FROM "_roost_trash" WHERE "_id" <= (
-                    SELECT max("_id") FROM (
-                        SELECT "_id", sum("_bytes") OVER (ORDER BY "_id" DESC) AS _total FROM "_roost_trash") AS _sum
-                    WHERE _total > $1)
-                """, [.int(maxBytes)]))
+            """
+            DELETE FROM "_roost_trash" WHERE "_id" <= (
+                SELECT max("_id") FROM (
+                    SELECT "_id", sum("_bytes") OVER (ORDER BY "_id" DESC) AS _total FROM "_roost_trash") AS _sum
+                WHERE _total > $1)
+            """, [.int(maxBytes)])
     }
 }

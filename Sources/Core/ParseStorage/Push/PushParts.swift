@@ -28,14 +28,13 @@ extension PushRows {
     /// a claimed part.
     public func acquirePart() async throws -> PushPart? {
         let rows = try await store.query(
-            Statement(
-                """
-                SELECT part."pushId", part."offset", part."zones", push."content", push."expiry", push."pushTime",
-                    push."isLocal" AND part."zones" IS NULL, status."status"
-                FROM "_roost_push_part" part JOIN "_roost_push" push ON push."id" = part."pushId"
-                LEFT JOIN "_PushStatus" status ON status."objectId" = push."id"
-                WHERE part."due" <= now() ORDER BY part."due" LIMIT 1 FOR UPDATE OF part SKIP LOCKED
-                """))
+            """
+            SELECT part."pushId", part."offset", part."zones", push."content", push."expiry", push."pushTime",
+                push."isLocal" AND part."zones" IS NULL, status."status"
+            FROM "_roost_push_part" part JOIN "_roost_push" push ON push."id" = part."pushId"
+            LEFT JOIN "_PushStatus" status ON status."objectId" = push."id"
+            WHERE part."due" <= now() ORDER BY part."due" LIMIT 1 FOR UPDATE OF part SKIP LOCKED
+            """)
         guard rows.rowCount > 0, let id = rows.string(0, 0), let offset = rows.string(0, 1),
             let text = rows.string(0, 3), let body = (try? JSONValue(parsing: Array(text.utf8)))?.objectValue
         else { return nil }
@@ -55,26 +54,25 @@ extension PushRows {
         let moment = "to_timestamp(\(builder.bind(.double(Double(time.milliseconds) / 1000)))::double precision)"
         // PostgreSQL reads the sign of GMT+2 the other way around.
         let rows = try await store.query(
-            Statement(
-                """
-                WITH zones AS MATERIALIZED (
-                    SELECT DISTINCT "timeZone" AS name, "timeZone" ~ '^GMT[+-]' AS "isGMT" FROM "_Installation"
-                    WHERE \(condition) AND "deviceToken" IS NOT NULL
-                        AND ("timeZone" IN (SELECT "name" FROM pg_timezone_names)
-                            OR "timeZone" ~ '^GMT[+-](0?[0-9]|1[0-4])(:?(00|15|30|45))?$')),
-                rules AS MATERIALIZED (
-                    SELECT name, CASE WHEN "isGMT" THEN translate(
-                        regexp_replace(name, '^GMT([+-])([0-9]{1,2}):?([0-9]{2})?$', '<GMT>\\1\\2:\\3'), '+-', '-+')
-                        || CASE WHEN name ~ '[0-9]{3}|:' THEN '' ELSE '00' END ELSE name END AS rule,
-                        \(moment) AS time
-                    FROM zones)
-                SELECT name, CASE
-                    WHEN \(Self.offset("time - early.offset")) = early.offset THEN extract(epoch FROM early.offset)
-                    WHEN \(Self.offset("time - late.offset")) = late.offset THEN extract(epoch FROM late.offset)
-                    ELSE extract(epoch FROM early.offset) END::bigint
-                FROM rules, LATERAL (SELECT \(Self.offset("time - interval '24 hours'")) AS offset) early,
-                    LATERAL (SELECT \(Self.offset("time + interval '24 hours'")) AS offset) late
-                """, builder.parameters))
+            """
+            WITH zones AS MATERIALIZED (
+                SELECT DISTINCT "timeZone" AS name, "timeZone" ~ '^GMT[+-]' AS "isGMT" FROM "_Installation"
+                WHERE \(condition) AND "deviceToken" IS NOT NULL
+                    AND ("timeZone" IN (SELECT "name" FROM pg_timezone_names)
+                        OR "timeZone" ~ '^GMT[+-](0?[0-9]|1[0-4])(:?(00|15|30|45))?$')),
+            rules AS MATERIALIZED (
+                SELECT name, CASE WHEN "isGMT" THEN translate(
+                    regexp_replace(name, '^GMT([+-])([0-9]{1,2}):?([0-9]{2})?$', '<GMT>\\1\\2:\\3'), '+-', '-+')
+                    || CASE WHEN name ~ '[0-9]{3}|:' THEN '' ELSE '00' END ELSE name END AS rule,
+                    \(moment) AS time
+                FROM zones)
+            SELECT name, CASE
+                WHEN \(Self.offset("time - early.offset")) = early.offset THEN extract(epoch FROM early.offset)
+                WHEN \(Self.offset("time - late.offset")) = late.offset THEN extract(epoch FROM late.offset)
+                ELSE extract(epoch FROM early.offset) END::bigint
+            FROM rules, LATERAL (SELECT \(Self.offset("time - interval '24 hours'")) AS offset) early,
+                LATERAL (SELECT \(Self.offset("time + interval '24 hours'")) AS offset) late
+            """, builder.parameters)
         return (0..<rows.rowCount).compactMap { row in
             if let name = rows.string(row, 0), let offset = rows.int(row, 1) { (name, offset) } else { nil }
         }
@@ -89,11 +87,10 @@ extension PushRows {
         guard var (condition, builder) = try audience(filter) else { return }
         condition += " AND \"timeZone\" <> ALL(\(builder.bind(.textArray(zones)))) AND \"deviceToken\" IS NOT NULL"
         let rows = try await store.query(
-            Statement(
-                """
-                SELECT left(COALESCE("deviceType", ''), 10000), count(*), (sum(count(*)) OVER ())::bigint
-                FROM "_Installation" WHERE \(condition) GROUP BY 1 ORDER BY 2 DESC LIMIT \(PushProgress.maxKinds)
-                """, builder.parameters))
+            """
+            SELECT left(COALESCE("deviceType", ''), 10000), count(*), (sum(count(*)) OVER ())::bigint
+            FROM "_Installation" WHERE \(condition) GROUP BY 1 ORDER BY 2 DESC LIMIT \(PushProgress.maxKinds)
+            """, builder.parameters)
         guard rows.rowCount > 0 else { return }
         var progress = PushProgress()
         var rest = rows.int(0, 2) ?? 0
@@ -106,20 +103,18 @@ extension PushRows {
         try await count(progress, part.pushId, offset: "", doneRanges: 0)
         let id = builder.bind(.text(part.pushId))
         _ = try await store.query(
-            Statement(
-                """
-                INSERT INTO "_roost_push_failure" ("pushId", "objectId", "deviceType", "reason")
-                SELECT \(id), "objectId", left(COALESCE("deviceType", ''), 10000),
-                    'UnknownTimeZone' FROM "_Installation" WHERE \(condition) LIMIT 10000
-                """, builder.parameters))
+            """
+            INSERT INTO "_roost_push_failure" ("pushId", "objectId", "deviceType", "reason")
+            SELECT \(id), "objectId", left(COALESCE("deviceType", ''), 10000),
+                'UnknownTimeZone' FROM "_Installation" WHERE \(condition) LIMIT 10000
+            """, builder.parameters)
     }
 
     /// Adds a part of a push for devices in some time zones.
     public func insertPart(_ pushId: String, _ offset: String, zones: [String], due: ParseDate) async throws {
         _ = try await store.query(
-            Statement(
-                "INSERT INTO \"_roost_push_part\" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
-                [.text(pushId), .text(offset), .textArray(zones), .timestamp(milliseconds: due.milliseconds)]))
+            "INSERT INTO \"_roost_push_part\" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
+            [.text(pushId), .text(offset), .textArray(zones), .timestamp(milliseconds: due.milliseconds)])
     }
 
     /// Splits the audience of a part into ranges, which fixes its recipients. If devices share a token and app, only
@@ -140,69 +135,64 @@ extension PushRows {
             let piece = builder.bind(.int(Int64(max(size / pieces, 1))))
             let batch = builder.bind(.int(Int64(size)))
             _ = try await store.query(
-                Statement(
-                    """
-                    WITH audience AS (
-                        SELECT DISTINCT ON ("deviceToken", COALESCE("appIdentifier", '')) "objectId",
-                            CASE WHEN "pushType" = ANY(\(known)) THEN "pushType"
-                                WHEN "deviceType" = 'applewatch' AND 'watchos' = ANY(\(known)) THEN 'watchos'
-                                WHEN "deviceType" = ANY(\(known)) THEN "deviceType" ELSE '' END AS "route"
-                        FROM "_Installation" WHERE \(condition) AND "deviceToken" IS NOT NULL
-                        ORDER BY "deviceToken", COALESCE("appIdentifier", ''), "updatedAt" DESC),
-                    numbered AS (
-                        SELECT "objectId", "route",
-                            (row_number() OVER (PARTITION BY "route" ORDER BY "objectId") - 1)
-                                / CASE WHEN "route" = ANY(\(whole)) THEN \(batch) ELSE \(piece) END AS "number"
-                        FROM audience)
-                    INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices")
-                    SELECT \(id), \(offset), "route", "number", array_agg("objectId") FROM numbered
-                    GROUP BY "route", "number"
-                    """, builder.parameters))
+                """
+                WITH audience AS (
+                    SELECT DISTINCT ON ("deviceToken", COALESCE("appIdentifier", '')) "objectId",
+                        CASE WHEN "pushType" = ANY(\(known)) THEN "pushType"
+                            WHEN "deviceType" = 'applewatch' AND 'watchos' = ANY(\(known)) THEN 'watchos'
+                            WHEN "deviceType" = ANY(\(known)) THEN "deviceType" ELSE '' END AS "route"
+                    FROM "_Installation" WHERE \(condition) AND "deviceToken" IS NOT NULL
+                    ORDER BY "deviceToken", COALESCE("appIdentifier", ''), "updatedAt" DESC),
+                numbered AS (
+                    SELECT "objectId", "route",
+                        (row_number() OVER (PARTITION BY "route" ORDER BY "objectId") - 1)
+                            / CASE WHEN "route" = ANY(\(whole)) THEN \(batch) ELSE \(piece) END AS "number"
+                    FROM audience)
+                INSERT INTO "_roost_push_range" ("pushId", "offset", "route", "number", "devices")
+                SELECT \(id), \(offset), "route", "number", array_agg("objectId") FROM numbered
+                GROUP BY "route", "number"
+                """, builder.parameters)
         }
         _ = try await store.query(
-            Statement(
-                """
-                UPDATE "_PushStatus" SET "status" = 'running', "updatedAt" = date_trunc('milliseconds', now()),
-                    "count" = (SELECT count(*) FROM "_roost_push_range" WHERE "pushId" = $1)
-                WHERE "objectId" = $1
-                """, [.text(part.pushId)]))
+            """
+            UPDATE "_PushStatus" SET "status" = 'running', "updatedAt" = date_trunc('milliseconds', now()),
+                "count" = (SELECT count(*) FROM "_roost_push_range" WHERE "pushId" = $1)
+            WHERE "objectId" = $1
+            """, [.text(part.pushId)])
         try await removePart(part)
     }
 
     /// Deletes a finished part, and ends the push if it was the last one.
     public func removePart(_ part: PushPart) async throws {
         _ = try await store.query(
-            Statement(
-                "DELETE FROM \"_roost_push_part\" WHERE \"pushId\" = $1 AND \"offset\" = $2",
-                [.text(part.pushId), .text(part.offset)]))
+            "DELETE FROM \"_roost_push_part\" WHERE \"pushId\" = $1 AND \"offset\" = $2",
+            [.text(part.pushId), .text(part.offset)])
         try await end(part.pushId)
     }
 
     /// Delays a part by some seconds.
     public func postponePart(_ part: PushPart, by seconds: Double) async throws {
         _ = try await store.query(
-            Statement(
-                """
-                UPDATE "_roost_push_part" SET "due" = now() + make_interval(secs => $3)
-                WHERE "pushId" = $1 AND "offset" = $2
-                """, [.text(part.pushId), .text(part.offset), .double(seconds)]))
+            """
+            UPDATE "_roost_push_part" SET "due" = now() + make_interval(secs => $3)
+            WHERE "pushId" = $1 AND "offset" = $2
+            """, [.text(part.pushId), .text(part.offset), .double(seconds)])
     }
 
     /// Ends a push that has no parts or ranges left. The push counts as failed if nothing was sent and an error is
     /// recorded.
     func end(_ id: String) async throws {
         _ = try await store.query(
-            Statement(
-                """
-                WITH ended AS (
-                    DELETE FROM "_roost_push" WHERE "id" = $1
-                        AND NOT EXISTS (SELECT 1 FROM "_roost_push_part" WHERE "pushId" = $1)
-                        AND NOT EXISTS (SELECT 1 FROM "_roost_push_range" WHERE "pushId" = $1) RETURNING 1)
-                UPDATE "_PushStatus" SET "count" = NULL, "updatedAt" = date_trunc('milliseconds', now()), "status" =
-                    CASE WHEN COALESCE("numSent", 0) = 0 AND "errorMessage" IS NOT NULL THEN 'failed'
-                        ELSE 'succeeded' END
-                FROM ended WHERE "objectId" = $1 AND "status" <> 'failed'
-                """, [.text(id)]))
+            """
+            WITH ended AS (
+                DELETE FROM "_roost_push" WHERE "id" = $1
+                    AND NOT EXISTS (SELECT 1 FROM "_roost_push_part" WHERE "pushId" = $1)
+                    AND NOT EXISTS (SELECT 1 FROM "_roost_push_range" WHERE "pushId" = $1) RETURNING 1)
+            UPDATE "_PushStatus" SET "count" = NULL, "updatedAt" = date_trunc('milliseconds', now()), "status" =
+                CASE WHEN COALESCE("numSent", 0) = 0 AND "errorMessage" IS NOT NULL THEN 'failed'
+                    ELSE 'succeeded' END
+            FROM ended WHERE "objectId" = $1 AND "status" <> 'failed'
+            """, [.text(id)])
     }
 
     /// Cancels the rest of a push, and records the error in its row unless the push has already ended.
@@ -224,10 +214,9 @@ extension PushRows {
     /// Returns the number of due parts that haven't been split into ranges, up to a limit.
     public func waiting(limit: Int) async throws -> Int {
         let rows = try await store.query(
-            Statement(
-                """
-                SELECT count(*) FROM (SELECT 1 FROM "_roost_push_part" WHERE "due" <= now() LIMIT $1) "waiting"
-                """, [.int(Int64(limit))]))
+            """
+            SELECT count(*) FROM (SELECT 1 FROM "_roost_push_part" WHERE "due" <= now() LIMIT $1) "waiting"
+            """, [.int(Int64(limit))])
         return Int(rows.int(0, 0) ?? 0)
     }
 

@@ -92,19 +92,18 @@ extension PushRows {
     ) async throws -> PushRange? {
         try await store.transaction { store in
             let claimed = try await store.query(
-                Statement(
-                    """
-                    WITH free AS (
-                        SELECT "id", "owner" FROM "_roost_push_range" WHERE "route" = $2 AND "leasedUntil" < now()
-                        ORDER BY "number", "id" LIMIT 1 FOR UPDATE SKIP LOCKED),
-                    taken AS (
-                        UPDATE "_roost_push_range" range SET "owner" = $1, "attempts" = "attempts" + 1,
-                            "leasedUntil" = now() + make_interval(secs => $3)
-                        FROM free WHERE range."id" = free."id" RETURNING range.*, free."owner" AS "former")
-                    SELECT taken."id", taken."pushId", taken."offset", taken."route", taken."attempts",
-                        taken."devices", push."content", push."expiry", taken."former" IS NOT NULL
-                    FROM taken JOIN "_roost_push" push ON push."id" = taken."pushId"
-                    """, [.text(owner), .text(route), .double(Self.lease)]))
+                """
+                WITH free AS (
+                    SELECT "id", "owner" FROM "_roost_push_range" WHERE "route" = $2 AND "leasedUntil" < now()
+                    ORDER BY "number", "id" LIMIT 1 FOR UPDATE SKIP LOCKED),
+                taken AS (
+                    UPDATE "_roost_push_range" range SET "owner" = $1, "attempts" = "attempts" + 1,
+                        "leasedUntil" = now() + make_interval(secs => $3)
+                    FROM free WHERE range."id" = free."id" RETURNING range.*, free."owner" AS "former")
+                SELECT taken."id", taken."pushId", taken."offset", taken."route", taken."attempts",
+                    taken."devices", push."content", push."expiry", taken."former" IS NOT NULL
+                FROM taken JOIN "_roost_push" push ON push."id" = taken."pushId"
+                """, [.text(owner), .text(route), .double(Self.lease)])
             guard claimed.rowCount > 0, let id = claimed.int(0, 0), let pushId = claimed.string(0, 1),
                 let ids = claimed.textArray(0, 5), let text = claimed.string(0, 6)
             else { return nil }
@@ -116,15 +115,14 @@ extension PushRows {
                 unchanged = try await store.pushes.changeBadges(ids, value, number)
             }
             let rows = try await store.query(
-                Statement(
-                    """
-                    SELECT "objectId",
-                        CASE WHEN octet_length("deviceToken") <= \(Self.longestToken) THEN "deviceToken" ELSE '' END,
-                        left(COALESCE("deviceType", ''), \(PushProgress.longestKind + 1)),
-                        left("appIdentifier", \(Self.longestName)), left("localeIdentifier", \(Self.longestName)),
-                        "badge"
-                    FROM "_Installation" WHERE "objectId" = ANY($1) AND "deviceToken" IS NOT NULL
-                    """, [.textArray(ids)]))
+                """
+                SELECT "objectId",
+                    CASE WHEN octet_length("deviceToken") <= \(Self.longestToken) THEN "deviceToken" ELSE '' END,
+                    left(COALESCE("deviceType", ''), \(PushProgress.longestKind + 1)),
+                    left("appIdentifier", \(Self.longestName)), left("localeIdentifier", \(Self.longestName)),
+                    "badge"
+                FROM "_Installation" WHERE "objectId" = ANY($1) AND "deviceToken" IS NOT NULL
+                """, [.textArray(ids)])
             let devices = (0..<rows.rowCount).compactMap { row -> PushRange.Device? in
                 guard let id = rows.string(row, 0), let token = rows.string(row, 1) else { return nil }
                 var newBadge = rows.double(row, 5)
@@ -170,11 +168,10 @@ extension PushRows {
     public func renewRanges(_ ids: [Int64], of owner: String) async throws {
         guard !ids.isEmpty else { return }
         _ = try await store.query(
-            Statement(
-                """
-                UPDATE "_roost_push_range" SET "leasedUntil" = now() + make_interval(secs => $2)
-                WHERE "owner" = $1 AND "id" = ANY ($3::text[]::bigint[])
-                """, [.text(owner), .double(Self.lease), .textArray(ids.map { "\($0)" })]))
+            """
+            UPDATE "_roost_push_range" SET "leasedUntil" = now() + make_interval(secs => $2)
+            WHERE "owner" = $1 AND "id" = ANY ($3::text[]::bigint[])
+            """, [.text(owner), .double(Self.lease), .textArray(ids.map { "\($0)" })])
     }
 
     /// Releases the ranges of a process.
@@ -183,11 +180,10 @@ extension PushRows {
     ///   stored.
     public func releaseRanges(of owner: String, except ids: [Int64]) async throws {
         _ = try await store.query(
-            Statement(
-                """
-                UPDATE "_roost_push_range" SET "owner" = NULL, "leasedUntil" = '-infinity'
-                WHERE "owner" = $1 AND "id" <> ALL ($2::text[]::bigint[])
-                """, [.text(owner), .textArray(ids.map { "\($0)" })]))
+            """
+            UPDATE "_roost_push_range" SET "owner" = NULL, "leasedUntil" = '-infinity'
+            WHERE "owner" = $1 AND "id" <> ALL ($2::text[]::bigint[])
+            """, [.text(owner), .textArray(ids.map { "\($0)" })])
     }
 
     /// Stores the results of a range in one transaction: the push's counts, the remaining devices and the dead tokens.
@@ -199,11 +195,11 @@ extension PushRows {
             let key: [PostgresParameter] = [.int(range.id), .text(owner), .int(range.attempts)]
             if let left = progress.left {
                 let update = mine.replacing(" WHERE", with: " SET \"devices\" = $4 WHERE")
-                guard try await store.query(Statement("UPDATE \(update)", key + [.textArray(left)])).rowCount > 0 else {
+                guard try await store.query("UPDATE \(update)", key + [.textArray(left)]).rowCount > 0 else {
                     return
                 }
             } else {
-                guard try await store.query(Statement("DELETE FROM \(mine)", key)).rowCount > 0 else { return }
+                guard try await store.query("DELETE FROM \(mine)", key).rowCount > 0 else { return }
             }
             try await store.pushes.count(
                 progress, range.pushId, offset: range.offset, doneRanges: progress.left == nil ? 1 : 0)
@@ -239,59 +235,56 @@ extension PushRows {
             if failed > 0 { zoned.failed[Name(offset)] = .number(Double(failed)) }
         }
         _ = try await store.query(
-            Statement(
-                """
-                UPDATE "_PushStatus" SET "updatedAt" = date_trunc('milliseconds', now()),
-                    "numSent" = COALESCE("numSent", 0) + $2,
-                    "numFailed" = CASE WHEN $3 = 0 THEN "numFailed" ELSE COALESCE("numFailed", 0) + $3 END,
-                    "sentPerType" = \(sum("sentPerType", "$4")), "failedPerType" = \(sum("failedPerType", "$5")),
-                    "sentPerUTCOffset" = \(sum("sentPerUTCOffset", "$6")),
-                    "failedPerUTCOffset" = \(sum("failedPerUTCOffset", "$7")),
-                    "count" = "count" - $8, "errorMessage" = COALESCE("errorMessage", $9)
-                WHERE "objectId" = $1
-                """,
-                [
-                    .text(pushId), .double(Double(sent)), .double(Double(failed)), numbers(progress.sent),
-                    numbers(progress.failed), .jsonb(JSONValue.object(zoned.sent).serialized()),
-                    .jsonb(JSONValue.object(zoned.failed).serialized()), .double(doneRanges),
-                    progress.error.map { .jsonb(JSONValue.object($0).serialized()) } ?? .null(.jsonb),
-                ]))
+            """
+            UPDATE "_PushStatus" SET "updatedAt" = date_trunc('milliseconds', now()),
+                "numSent" = COALESCE("numSent", 0) + $2,
+                "numFailed" = CASE WHEN $3 = 0 THEN "numFailed" ELSE COALESCE("numFailed", 0) + $3 END,
+                "sentPerType" = \(sum("sentPerType", "$4")), "failedPerType" = \(sum("failedPerType", "$5")),
+                "sentPerUTCOffset" = \(sum("sentPerUTCOffset", "$6")),
+                "failedPerUTCOffset" = \(sum("failedPerUTCOffset", "$7")),
+                "count" = "count" - $8, "errorMessage" = COALESCE("errorMessage", $9)
+            WHERE "objectId" = $1
+            """,
+            [
+                .text(pushId), .double(Double(sent)), .double(Double(failed)), numbers(progress.sent),
+                numbers(progress.failed), .jsonb(JSONValue.object(zoned.sent).serialized()),
+                .jsonb(JSONValue.object(zoned.failed).serialized()), .double(doneRanges),
+                progress.error.map { .jsonb(JSONValue.object($0).serialized()) } ?? .null(.jsonb),
+            ])
     }
 
     func record(_ progress: PushProgress, _ pushId: String) async throws {
         if !progress.failures.isEmpty {
             _ = try await store.query(
-                Statement(
-                    """
-                    INSERT INTO "_roost_push_failure" ("pushId", "objectId", "deviceType", "reason")
-                    SELECT $1, * FROM unnest($2, $3, $4)
-                    """,
-                    [
-                        .text(pushId), .textArray(progress.failures.map(\.objectId)),
-                        .textArray(progress.failures.map(\.type)), .textArray(progress.failures.map(\.reason)),
-                    ]))
+                """
+                INSERT INTO "_roost_push_failure" ("pushId", "objectId", "deviceType", "reason")
+                SELECT $1, * FROM unnest($2, $3, $4)
+                """,
+                [
+                    .text(pushId), .textArray(progress.failures.map(\.objectId)),
+                    .textArray(progress.failures.map(\.type)), .textArray(progress.failures.map(\.reason)),
+                ])
         }
         guard !progress.deadTokens.isEmpty else { return }
         // A token saved after its service rejected it is valid again or belongs to another device. A locked row is left
         // to the next push.
         _ = try await store.query(
-            Statement(
-                """
-                WITH dead AS (SELECT * FROM unnest($1, $2, $3, $4) AS "d" ("id", "token", "reason", "since")),
-                free AS (
-                    SELECT "objectId" FROM "_Installation" WHERE "objectId" = ANY($1) FOR UPDATE SKIP LOCKED),
-                cleared AS (
-                    UPDATE "_Installation" device
-                    SET "deviceToken" = NULL, "updatedAt" = date_trunc('milliseconds', now())
-                    FROM dead, free WHERE device."objectId" = dead."id" AND device."objectId" = free."objectId"
-                        AND "deviceToken" = dead."token" AND "updatedAt" < dead."since"
-                    RETURNING dead."id", dead."token", dead."reason")
-                INSERT INTO "_roost_dead_token" ("objectId", "token", "reason") SELECT * FROM cleared
-                """,
-                [
-                    .textArray(progress.deadTokens.map(\.objectId)), .textArray(progress.deadTokens.map(\.token)),
-                    .textArray(progress.deadTokens.map(\.reason)),
-                    .timestampArray(milliseconds: progress.deadTokens.map { $0.since ?? 253_370_764_800_000 }),
-                ]))
+            """
+            WITH dead AS (SELECT * FROM unnest($1, $2, $3, $4) AS "d" ("id", "token", "reason", "since")),
+            free AS (
+                SELECT "objectId" FROM "_Installation" WHERE "objectId" = ANY($1) FOR UPDATE SKIP LOCKED),
+            cleared AS (
+                UPDATE "_Installation" device
+                SET "deviceToken" = NULL, "updatedAt" = date_trunc('milliseconds', now())
+                FROM dead, free WHERE device."objectId" = dead."id" AND device."objectId" = free."objectId"
+                    AND "deviceToken" = dead."token" AND "updatedAt" < dead."since"
+                RETURNING dead."id", dead."token", dead."reason")
+            INSERT INTO "_roost_dead_token" ("objectId", "token", "reason") SELECT * FROM cleared
+            """,
+            [
+                .textArray(progress.deadTokens.map(\.objectId)), .textArray(progress.deadTokens.map(\.token)),
+                .textArray(progress.deadTokens.map(\.reason)),
+                .timestampArray(milliseconds: progress.deadTokens.map { $0.since ?? 253_370_764_800_000 }),
+            ])
     }
 }

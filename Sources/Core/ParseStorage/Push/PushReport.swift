@@ -56,20 +56,17 @@ extension PushRows {
     func add(_ report: PushReport, to pushId: String) async throws {
         var all = report
         _ = try await store.query(
-            Statement(
-                "INSERT INTO \"_roost_push_report\" VALUES ($1, '{}') ON CONFLICT DO NOTHING", [.text(pushId)]))
+            "INSERT INTO \"_roost_push_report\" VALUES ($1, '{}') ON CONFLICT DO NOTHING", [.text(pushId)])
         let rows = try await store.query(
-            Statement(
-                "SELECT \"report\" FROM \"_roost_push_report\" WHERE \"pushId\" = $1 FOR UPDATE", [.text(pushId)]))
+            "SELECT \"report\" FROM \"_roost_push_report\" WHERE \"pushId\" = $1 FOR UPDATE", [.text(pushId)])
         if rows.rowCount > 0, let text = rows.string(0, 0),
             let json = (try? JSONValue(parsing: Array(text.utf8)))?.objectValue
         {
             all.add(PushReport(json: json))
         }
         _ = try await store.query(
-            Statement(
-                "UPDATE \"_roost_push_report\" SET \"report\" = $2 WHERE \"pushId\" = $1",
-                [.text(pushId), .text(JSONValue.object(all.json).text)]))
+            "UPDATE \"_roost_push_report\" SET \"report\" = $2 WHERE \"pushId\" = $1",
+            [.text(pushId), .text(JSONValue.object(all.json).text)])
     }
 
     /// Returns the report of a push's dry run, or nil for a real push and after 30 days.

@@ -64,14 +64,13 @@ public struct PushRows: Sendable {
         var removed = limit
         while removed == limit {
             let rows = try await store.query(
-                Statement(
-                    """
-                    WITH gone AS (
-                        DELETE FROM "\(table)" WHERE ctid = ANY (ARRAY(
-                            SELECT ctid FROM "\(table)" WHERE \(time) < now() - make_interval(secs => $1)
-                            LIMIT \(limit))) RETURNING 1)
-                    SELECT count(*) FROM gone
-                    """, [.double(seconds)]))
+                """
+                WITH gone AS (
+                    DELETE FROM "\(table)" WHERE ctid = ANY (ARRAY(
+                        SELECT ctid FROM "\(table)" WHERE \(time) < now() - make_interval(secs => $1)
+                        LIMIT \(limit))) RETURNING 1)
+                SELECT count(*) FROM gone
+                """, [.double(seconds)])
             removed = rows.int(0, 0) ?? 0
         }
     }
