@@ -88,7 +88,7 @@ extension AccountRows {
     private func mailUser(_ purpose: TokenPurpose, where condition: String, _ values: [String]) async throws
         -> MailUser?
     {
-        do {
+        try await store.convertingErrors {
             let rows = try await store.query(
                 "SELECT \"objectId\", \"username\", \"email\", \"emailVerified\", \(purpose.column), "
                     + "\(purpose.expiry) FROM \"_User\" WHERE \(condition)", values.map { .text($0) }, readOnly: true)
@@ -96,8 +96,6 @@ extension AccountRows {
             return MailUser(
                 id: id, username: rows.string(0, 1) ?? "", email: rows.string(0, 2),
                 isVerified: rows.bool(0, 3) ?? false, token: rows.string(0, 4), tokenExpiry: rows.timestamp(0, 5))
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 
@@ -110,8 +108,8 @@ extension AccountRows {
     public func setToken(_ token: String, expiry: ParseDate?, of user: MailUser, _ purpose: TokenPurpose) async throws
         -> Bool
     {
-        do {
-            return try await store.query(
+        try await store.convertingErrors {
+            try await store.query(
                 "UPDATE \"_User\" SET \(purpose.column) = $1, \(purpose.expiry) = $2 "
                     + "WHERE \"objectId\" = $3 AND \"email\" IS NOT DISTINCT FROM $4",
                 [
@@ -119,8 +117,6 @@ extension AccountRows {
                     .text(user.id), user.email.map { .text($0) } ?? .null(.text),
                 ]
             ).affectedRows > 0
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 }

@@ -53,16 +53,13 @@ extension AccountRows {
             } else {
                 "\(equals("username", "$1")) AND \(equals("email", "$2"))"
             }
-        let rows: PostgresResult
-        do {
-            rows = try await store.query(
+        let rows = try await store.convertingErrors {
+            try await store.query(
                 """
                 SELECT "objectId", "_hashed_password", "username" = $1, "_rperm", "_wperm", "_password_changed_at",
                     "emailVerified", "authData"
                 FROM "_User" WHERE \(condition) ORDER BY 3 DESC NULLS LAST LIMIT \(ignoresCase ? 2 : 1)
                 """, email.isEmpty ? [.text(username)] : [.text(username), .text(email)], readOnly: true)
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
         guard rows.rowCount == 1, let id = rows.string(0, 0) else { return nil }
         return LoginCandidate(

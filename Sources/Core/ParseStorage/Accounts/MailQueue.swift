@@ -54,12 +54,10 @@ public struct MailRows: Sendable {
 
     /// Adds a mail to the queue, within the current transaction if there is one.
     public func enqueue(_ content: JSONObject) async throws {
-        do {
-            _ = try await store.query(
+        _ = try await store.convertingErrors {
+            try await store.query(
                 "INSERT INTO \"_roost_mail\" (\"content\") VALUES ($1)",
                 [.jsonb(JSONValue.object(content).serialized())])
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 

@@ -63,7 +63,7 @@ public struct SessionRows: Sendable {
     /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func unopened(userId: String) async throws -> StoredSession? {
         guard !userId.utf8.contains(0) else { return nil }
-        do {
+        return try await store.convertingErrors {
             let rows = try await store.query(
                 "SELECT \"objectId\", \"authData\", \"_hashed_password\" IS NOT NULL FROM \"_User\" WHERE \"objectId\" = $1",
                 [.text(userId)], readOnly: true)
@@ -71,8 +71,6 @@ public struct SessionRows: Sendable {
             return StoredSession(
                 id: "", userId: id, expiresAt: nil, updatedAt: nil, providers: Self.providers(rows, 1),
                 hasPassword: rows.bool(0, 2) == true)
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 
@@ -86,11 +84,9 @@ public struct SessionRows: Sendable {
     ///
     /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func holds(session id: String, of userId: String) async throws -> Bool {
-        do {
+        try await store.convertingErrors {
             _ = try await store.query("SELECT 1 FROM \"_User\" WHERE \"objectId\" = $1 FOR SHARE", [.text(userId)])
             return try await store.query("SELECT 1 FROM \"_Session\" WHERE \"objectId\" = $1", [.text(id)]).rowCount > 0
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 

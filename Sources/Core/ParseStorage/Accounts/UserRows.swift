@@ -70,12 +70,10 @@ public struct AccountRows: Sendable {
     ///
     /// - Throws: `ParseError` 208 if another user has one of the providers' ids.
     public func setAuthData(of userId: String, to data: JSONObject) async throws {
-        do {
-            _ = try await store.query(
+        _ = try await store.convertingErrors {
+            try await store.query(
                 "UPDATE \"_User\" SET \"authData\" = $1 WHERE \"objectId\" = $2",
                 [.jsonb(try ValueEncoder.json(.object(data))), .text(userId)])
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 

@@ -190,10 +190,6 @@ public struct JobRows: Sendable {
 
     /// Converts database errors to client errors, except in a transaction, which may be repeated after them.
     private func convertingErrors<R: Sendable>(_ body: () async throws -> R) async throws -> R {
-        do {
-            return try await body()
-        } catch let error as PostgresError where !store.isInTransaction {
-            throw store.failure(error)
-        }
+        try await store.isInTransaction ? body() : store.convertingErrors(body)
     }
 }

@@ -115,7 +115,7 @@ extension RequestRows {
     /// - Throws: `ParseError` 107 if the id contains a NUL character, and database errors.
     public func claim(requestId id: String, objectId: String, until end: ParseDate, now: ParseDate) async throws -> Bool
     {
-        do {
+        try await store.convertingErrors {
             let rows = try await store.query(
                 """
                 WITH swept AS (
@@ -133,8 +133,6 @@ extension RequestRows {
                     .timestamp(milliseconds: end.milliseconds),
                 ])
             return rows.rowCount > 0
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 }

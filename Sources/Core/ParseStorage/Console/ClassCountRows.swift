@@ -28,7 +28,7 @@ public struct ClassCountRows: Sendable {
             "SELECT place, objects, estimated, bytes, index_bytes "
                 + "FROM roost_class_counts($1, $2, make_interval(secs => $3))",
             [.textArray(classNames.map(SQLBuilder.quote)), .int(largest), .double(seconds)])
-        do {
+        return try await store.convertingErrors {
             let rows = try await store.client.slowQuery(statement)
             return (0..<rows.rowCount).compactMap { row in
                 guard let place = rows.int(row, 0) else { return nil }
@@ -37,8 +37,6 @@ public struct ClassCountRows: Sendable {
                     isEstimate: rows.bool(row, 2) == true, bytes: Int(rows.int(row, 3) ?? 0),
                     indexBytes: Int(rows.int(row, 4) ?? 0))
             }
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 }

@@ -34,14 +34,12 @@ public struct IndexSizeRows: Sendable {
     public func sizes(of schema: ClassSchema) async throws -> (indexes: [IndexSize], since: ParseDate?) {
         let joins = schema.fields.filter { $0.value.type.isRelation }
             .map { TableLayout.joinTable(field: $0.key.text, className: schema.name) }
-        let rows: PostgresResult
-        let since: PostgresResult
-        do {
-            rows = try await store.client.slowQuery(Statement(Self.listing, [.textArray([schema.name] + joins)]))
-            since = try await store.client.slowQuery(
+        let rows = try await store.convertingErrors {
+            try await store.client.slowQuery(Statement(Self.listing, [.textArray([schema.name] + joins)]))
+        }
+        let since = try await store.convertingErrors {
+            try await store.client.slowQuery(
                 Statement("SELECT stats_reset FROM pg_stat_database WHERE datname = current_database()"))
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
         let known = schema.indexes.keys.map { IndexName(className: schema.name, name: $0.text) }
         var sizes: [IndexSize] = []

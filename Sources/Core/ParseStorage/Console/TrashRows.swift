@@ -93,7 +93,7 @@ public struct TrashRows: Sendable {
     }
 
     private func entries(_ condition: String, _ parameters: [PostgresParameter]) async throws -> [Entry] {
-        do {
+        try await store.convertingErrors {
             let rows = try await store.query(
                 "SELECT \"_id\"::text, \"_class\", \"_object\", \"_operator\", \"_deleted\" FROM \"_roost_trash\" WHERE "
                     // Earlier versions retained sessions.
@@ -104,8 +104,6 @@ public struct TrashRows: Sendable {
                     objectId: rows.string(row, 2) ?? "", operatorName: rows.string(row, 3) ?? "",
                     deletedAt: ParseDate(milliseconds: rows.timestamp(row, 4) ?? 0))
             }
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 
@@ -152,7 +150,7 @@ public struct TrashRows: Sendable {
         let table = SQLBuilder.quote(schema.name)
         let (names, kinds) = TrashedRow(schema: schema).jsonKinds
         let row = "FROM \"_roost_trash\" WHERE \"_id\" = $1"
-        do {
+        return try await store.convertingErrors {
             // A jsonb column accepts any JSON type.
             let wrong = try await store.query(
                 """
@@ -178,8 +176,6 @@ public struct TrashRows: Sendable {
                 }
             }
             return found.sorted()
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 

@@ -76,10 +76,6 @@ public struct ViewRows: Sendable {
 
     private func asking(_ sql: String, _ texts: [String]) async throws -> PostgresResult {
         let parameters = try texts.map { PostgresParameter.text(try ValueText.checked($0)) }
-        do {
-            return try await store.query(sql, parameters)
-        } catch let error as PostgresError {
-            throw store.failure(error)
-        }
+        return try await store.convertingErrors { try await store.query(sql, parameters) }
     }
 }

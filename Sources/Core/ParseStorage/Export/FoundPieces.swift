@@ -21,7 +21,7 @@ public struct FoundPieces: Sendable {
         let wanted = plan
         // Both statements return the rows in the same order, because the sort order ends with the id.
         let rest = statement.sql.dropFirst("SELECT \(plan.selectList)".count)
-        do {
+        try await store.convertingErrors {
             try await store.client.transaction(isolation: .repeatableRead, retries: 0, purpose: .exports) {
                 session in
                 let setup = try await session.group([
@@ -36,8 +36,6 @@ public struct FoundPieces: Sendable {
                             include: nil, links: request.links, unwritten: request.unwritten, count: nil))
                 }
             }
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
     }
 }

@@ -9,10 +9,8 @@ extension ObjectStore {
     ///
     /// - Throws: `ParseError` or `ServiceUnavailable`, or an error of `accessToIncluded`.
     public func find(_ request: FindRequest) async throws -> Found {
-        do {
-            return try await fresh(request.className, otherwise: Self.nothing(request)) { try await find(request, $0) }
-        } catch let error as PostgresError {
-            throw failure(error)
+        try await convertingErrors {
+            try await fresh(request.className, otherwise: Self.nothing(request)) { try await find(request, $0) }
         }
     }
 
@@ -91,16 +89,14 @@ extension ObjectStore {
 
     /// Returns PostgreSQL's plan for a find as JSON, or an empty list if the class doesn't exist.
     public func explain(_ request: FindRequest) async throws -> JSONValue {
-        do {
-            return try await fresh(request.className, otherwise: []) { schema in
+        try await convertingErrors {
+            try await fresh(request.className, otherwise: []) { schema in
                 var plan = ReadPlan(schema)
                 let statement = try Self.statement(request, schema, &plan, catalog.snapshot)
                 let explanation = Statement("EXPLAIN (FORMAT JSON) \(statement.sql)", statement.parameters)
                 let rows = try await run([explanation], isSlow: true, timeLimit: request.patternTimeLimit)[0]
                 return try rows.jsonb(0, 0).map { try JSONValue(parsing: $0) } ?? []
             }
-        } catch let error as PostgresError {
-            throw failure(error)
         }
     }
 

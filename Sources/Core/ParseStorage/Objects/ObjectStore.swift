@@ -210,6 +210,15 @@ public struct ObjectStore: Sendable {
         }
     }
 
+    /// Runs `body` and converts database errors to errors for the client.
+    func convertingErrors<R>(_ body: () async throws -> R) async throws -> R {
+        do {
+            return try await body()
+        } catch let error as PostgresError {
+            throw failure(error)
+        }
+    }
+
     /// The error for a caller who gets no database connection.
     public static let tooBusy = ServiceUnavailable(
         "The database is overloaded or doesn't respond. Please try again later.")

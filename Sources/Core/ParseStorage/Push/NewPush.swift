@@ -80,11 +80,7 @@ extension PushRows {
                     WHERE "objectId" = $1
                     """, [.text(audience), now]))
         }
-        do {
-            _ = try await store.group(statements)
-        } catch let error as PostgresError {
-            throw store.failure(error)
-        }
+        _ = try await store.convertingErrors { try await store.group(statements) }
     }
 
     /// Returns devices that the push didn't reach, with reasons. Failures are kept for one day.

@@ -92,13 +92,10 @@ public struct ImportRows: Sendable {
     public func internalUserFields(of ids: [String]) async throws -> [Name: JSONObject] {
         let fields = SystemClass.internalUserFields
         let columns = fields.keys.texts.map(SQLBuilder.quote).joined(separator: ", ")
-        let rows: PostgresResult
-        do {
-            rows = try await store.query(
+        let rows = try await store.convertingErrors {
+            try await store.query(
                 "SELECT \"objectId\", \(columns) FROM \"_User\" WHERE \"objectId\" = ANY($1)", [.textArray(ids)],
                 readOnly: true)
-        } catch let error as PostgresError {
-            throw store.failure(error)
         }
         var users: [Name: JSONObject] = [:]
         for row in 0..<rows.rowCount {

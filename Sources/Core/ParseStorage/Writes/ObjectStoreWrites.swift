@@ -25,11 +25,7 @@ extension ObjectStore {
     public func ensure(
         _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost limit: Int? = nil
     ) async throws -> ClassSchema {
-        do {
-            return try await catalog.ensure(className, fields, atMost: limit)
-        } catch let error as PostgresError {
-            throw failure(error)
-        }
+        try await convertingErrors { try await catalog.ensure(className, fields, atMost: limit) }
     }
 
     /// Creates an object with its relations, all or nothing.
@@ -257,7 +253,7 @@ extension ObjectStore {
     /// Runs a write. If the schema turns out to be stale, reloads it and runs the write again. In a transaction, which
     /// the error aborts, ``transaction(_:conflictKey:_:)`` reloads the schema and retries instead.
     func retryingStaleSchema<R: Sendable>(_ body: () async throws -> R) async throws -> R {
-        do {
+        try await convertingErrors {
             do {
                 return try await body()
             } catch let error as PostgresError where DatabaseFailure.isStaleSchema(error) {
@@ -265,8 +261,6 @@ extension ObjectStore {
                 try await catalog.reload()
                 return try await body()
             }
-        } catch let error as PostgresError {
-            throw failure(error)
         }
     }
 }
