@@ -26,7 +26,7 @@ package struct DistinctValues {
     {
         var compiler = FilterCompiler(schemas: snapshot)
         let root = field == "_id" ? "objectId" : field
-        let table = SQLBuilder.quote(schema.name)
+        let table = SQL.identifier(schema.name)
         switch compiler.operand(FieldPath(root), schema) {
         case .absent, .relation, .column(_, .polygon), .column(_, .geoPoint): return nil
         case .column(let column, let type) where TableLayout.columnType(type) != "jsonb":

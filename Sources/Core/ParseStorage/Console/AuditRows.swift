@@ -140,7 +140,7 @@ public struct AuditRows: Sendable {
             ("operator", query.operatorName), ("className", query.className), ("method", query.method),
         ]
         for case (let column, let text?) in texts {
-            conditions.append("\(SQLBuilder.quote(column)) = \(builder.bind(.text(text)))")
+            conditions.append("\(SQL.identifier(column)) = \(builder.bind(.text(text)))")
         }
         if let id = query.objectId { conditions.append("\"ids\" @> \(builder.bind(.textArray([id])))") }
         if let from = query.from {

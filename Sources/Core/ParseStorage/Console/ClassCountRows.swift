@@ -27,7 +27,7 @@ public struct ClassCountRows: Sendable {
         let statement = Statement(
             "SELECT place, objects, estimated, bytes, index_bytes "
                 + "FROM roost_class_counts($1, $2, make_interval(secs => $3))",
-            [.textArray(classNames.map(SQLBuilder.quote)), .int(largest), .double(seconds)])
+            [.textArray(classNames.map(SQL.identifier)), .int(largest), .double(seconds)])
         return try await store.convertingErrors {
             let rows = try await store.client.slowQuery(statement)
             return (0..<rows.rowCount).compactMap { row in

@@ -32,7 +32,7 @@ public struct ReferenceRows: Sendable {
         let (table, column) =
             type.isRelation
             ? (TableLayout.joinTable(field: field, className: className), "relatedId") : (className, field)
-        let rows = "SELECT FROM \(SQLBuilder.quote(table)) WHERE \(SQLBuilder.quote(column)) = $1"
+        let rows = "SELECT FROM \(SQL.identifier(table)) WHERE \(SQL.identifier(column)) = $1"
         do {
             if let time {
                 let count = try await counted(

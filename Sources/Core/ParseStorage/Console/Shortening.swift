@@ -1,5 +1,6 @@
 import JSON
 import ParseModel
+import Postgres
 
 /// Replaces long values with their type, size and beginning while objects are read, so that listing objects is fast
 /// whatever they contain.
@@ -20,7 +21,7 @@ struct Shortening: Sendable {
     /// Returns the SQL that replaces a column, as jsonb, or nil for a column that is read whole.
     func expression(_ name: Name, _ type: FieldType) -> String? {
         guard !whole.contains(name), SystemClass.commonFields[name] == nil else { return nil }
-        let column = SQLBuilder.quote(name.text)
+        let column = SQL.identifier(name.text)
         switch type {
         case .string:
             return "CASE WHEN octet_length(\(column)) > \(limit) THEN jsonb_build_object('__type', 'Shortened', "

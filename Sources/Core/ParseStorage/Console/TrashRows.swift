@@ -43,7 +43,7 @@ public struct TrashRows: Sendable {
             let result = try await store.query(
                 """
                 WITH _gone AS (
-                    DELETE FROM \(SQLBuilder.quote(className)) WHERE "objectId" = \(id) AND \(condition)
+                    DELETE FROM \(SQL.identifier(className)) WHERE "objectId" = \(id) AND \(condition)
                     RETURNING *, \(wants.numberSQL) AS _number),
                 _read AS (
                     SELECT "objectId" AS _object, \(row.content) AS _row, \(row.relations(of: id, &compiler.builder)) AS _relations,
@@ -126,7 +126,7 @@ public struct TrashRows: Sendable {
                 """
                 SELECT \(plan.selectList), _kept."_id"::text FROM "_roost_trash" AS _kept
                 CROSS JOIN LATERAL jsonb_populate_record(
-                    \(TrashedRow.none(of: SQLBuilder.quote(className))), _kept."_row" - $2)
+                    \(TrashedRow.none(of: SQL.identifier(className))), _kept."_row" - $2)
                 WHERE _kept."_id" IN (SELECT unnest($1)::bigint)
                 """, [.textArray(ids), .textArray(without.sorted())], readOnly: true)
         } catch let error as PostgresError where error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") {
@@ -147,7 +147,7 @@ public struct TrashRows: Sendable {
     /// Returns the fields whose values no longer fit their types in the class.
     public func misfits(_ entry: Entry) async throws -> [String] {
         guard let number = Int64(entry.id), let schema = store.catalog.schema(entry.className) else { return [] }
-        let table = SQLBuilder.quote(schema.name)
+        let table = SQL.identifier(schema.name)
         let (names, kinds) = TrashedRow(schema: schema).jsonKinds
         let row = "FROM \"_roost_trash\" WHERE \"_id\" = $1"
         return try await store.convertingErrors {
@@ -195,7 +195,7 @@ public struct TrashRows: Sendable {
             guard let schema = store.catalog.schema(entry.className) else {
                 throw ParseError(ParseError.invalidClassName, "Class \(entry.className) no longer exists.")
             }
-            let (plan, table) = (store.catalog.plan(schema), SQLBuilder.quote(schema.name))
+            let (plan, table) = (store.catalog.plan(schema), SQL.identifier(schema.name))
             var builder = SQLBuilder()
             let id = builder.bind(.int(number))
             let left = builder.bind(.textArray(without.sorted()))
@@ -216,7 +216,7 @@ public struct TrashRows: Sendable {
             let jsonNames = TrashedRow(schema: schema).jsonKinds.names
             let nulls = (result.textArray(0, result.columnCount - 2) ?? []).filter { jsonNames.contains($0) }
             if !nulls.isEmpty {
-                let assignments = nulls.map { "\(SQLBuilder.quote($0)) = 'null'" }.joined(separator: ", ")
+                let assignments = nulls.map { "\(SQL.identifier($0)) = 'null'" }.joined(separator: ", ")
                 _ = try await store.query(
                     "UPDATE \(table) SET \(assignments) WHERE \"objectId\" = $1", [.text(entry.objectId)])
             }

@@ -20,7 +20,7 @@ struct TrashedRow {
         let numbers = columns { $0 == .number }
         guard !numbers.isEmpty else { return Self.whole }
         let names = numbers.map { SQL.literal($0.text) }.joined(separator: ", ")
-        let values = numbers.map { "_gone.\(SQLBuilder.quote($0.text))::text" }.joined(separator: ", ")
+        let values = numbers.map { "_gone.\(SQL.identifier($0.text))::text" }.joined(separator: ", ")
         return "\(Self.whole) || jsonb_object(ARRAY[\(names)]::text[], ARRAY[\(values)]::text[])"
     }
 
@@ -29,7 +29,7 @@ struct TrashedRow {
         let columns = columns { TableLayout.columnType($0) == "jsonb" }
         guard !columns.isEmpty else { return "NULL::text[]" }
         let names = builder.bind(.textArray(columns.texts))
-        let values = columns.map { "jsonb_typeof(_gone.\(SQLBuilder.quote($0.text)))" }.joined(separator: ", ")
+        let values = columns.map { "jsonb_typeof(_gone.\(SQL.identifier($0.text)))" }.joined(separator: ", ")
         return
             "ARRAY(SELECT _name FROM unnest(\(names), ARRAY[\(values)]) AS _column(_name, _type) WHERE _type = 'null')"
     }
@@ -57,7 +57,7 @@ struct TrashedRow {
         guard !fields.isEmpty else { return "NULL::jsonb" }
         let names = builder.bind(.textArray(fields.texts))
         let members = fields.map { (field: Name) -> String in
-            let join = SQLBuilder.quote(TableLayout.joinTable(field: field.text, className: schema.name))
+            let join = SQL.identifier(TableLayout.joinTable(field: field.text, className: schema.name))
             return "(SELECT jsonb_agg(\"relatedId\") FROM \(join) WHERE \"owningId\" = \(id))"
         }
         return """
@@ -70,7 +70,7 @@ struct TrashedRow {
     /// Returns the SQL for the names of fields that the trashed object has and the class no longer has.
     func lost(_ builder: inout SQLBuilder) -> String {
         let (table, relations) = (
-            builder.bind(.text(SQLBuilder.quote(schema.name))), builder.bind(.textArray(relationFields.texts))
+            builder.bind(.text(SQL.identifier(schema.name))), builder.bind(.textArray(relationFields.texts))
         )
         return """
             ARRAY(SELECT _name FROM jsonb_each(_kept."_row") AS _value(_name, _value) WHERE _value <> 'null'
@@ -86,7 +86,7 @@ struct TrashedRow {
         var parts: [String] = []
         for (index, field) in relationFields.enumerated() {
             let name = builder.bind(.text(field.text))
-            let join = SQLBuilder.quote(TableLayout.joinTable(field: field.text, className: schema.name))
+            let join = SQL.identifier(TableLayout.joinTable(field: field.text, className: schema.name))
             parts.append(
                 """
                 _related\(index) AS (

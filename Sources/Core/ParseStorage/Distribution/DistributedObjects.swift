@@ -7,7 +7,7 @@ extension FilterCompiler {
     /// tables.
     mutating func candidates(_ place: JSONPlace, inQueryOf outer: ClassSchema, _ condition: String) -> String {
         guard outer.distributedBy != nil, document == nil else { return candidates(place, condition) }
-        return "\"objectId\" IN (SELECT _whole.\"objectId\" FROM \(SQLBuilder.quote(outer.name)) AS _whole, "
+        return "\"objectId\" IN (SELECT _whole.\"objectId\" FROM \(SQL.identifier(outer.name)) AS _whole, "
             + "LATERAL \(elements(of: place)) WHERE \(condition))"
     }
 }
@@ -17,7 +17,7 @@ extension ClassSchema {
     /// Returns the distribution values of objects by object id. These values never change.
     private func fieldValues(of ids: [String], by field: Name, in store: ObjectStore) async throws -> [Name: String] {
         let rows = try await store.query(
-            "SELECT \"objectId\", \(SQLBuilder.quote(field.text)) FROM \(SQLBuilder.quote(name)) "
+            "SELECT \"objectId\", \(SQL.identifier(field.text)) FROM \(SQL.identifier(name)) "
                 + "WHERE \"objectId\" = ANY($1)", [.textArray(ids)], readOnly: true)
         var values: [Name: String] = [:]
         for row in 0..<rows.rowCount {
@@ -45,7 +45,7 @@ extension ClassSchema {
     }
 
     private static func placeCondition(_ field: Name, _ value: String, _ compiler: inout WriteCompiler) -> String {
-        "\(SQLBuilder.quote(field.text)) = \(compiler.builder.bind(.text(value)))"
+        "\(SQL.identifier(field.text)) = \(compiler.builder.bind(.text(value)))"
     }
 
     /// Returns one statement per object that locks it, in the order of the ids, or nil if one statement can lock them
@@ -66,7 +66,7 @@ extension ClassSchema {
             }
             statements.append(
                 Statement(
-                    "SELECT 1 FROM \(SQLBuilder.quote(name)) WHERE \"objectId\" = "
+                    "SELECT 1 FROM \(SQL.identifier(name)) WHERE \"objectId\" = "
                         + "\(compiler.builder.bind(.text(row.objectId))) AND \(conditions.joined(separator: " AND ")) "
                         + "FOR UPDATE",
                     compiler.builder.parameters))

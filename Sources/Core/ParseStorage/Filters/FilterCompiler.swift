@@ -75,7 +75,7 @@ package struct FilterCompiler {
             let type = schema.type(of: root)
                 ?? (schema.name == "_User" && path.steps.isEmpty ? SystemClass.internalUserFields[root] : nil)
         else { return .absent }
-        let column = SQLBuilder.quote(root)
+        let column = SQL.identifier(root)
         if case .relation(let target) = type {
             guard path.steps.isEmpty else { return .absent }
             return .relation(table: TableLayout.joinTable(field: root, className: schema.name), target: target)
@@ -94,7 +94,7 @@ package struct FilterCompiler {
         case .notInQuery(let query): negate(membership(try compile(query, at: path, schema)))
         default:
             if document == nil, ["_rperm", "_wperm"].contains(path.text), TableLayout.hasPermissions(schema.name) {
-                try principals(constraint, SQLBuilder.quote(path.root))
+                try principals(constraint, SQL.identifier(path.root))
             } else {
                 try compile(constraint, on: operand(path, schema), path, schema)
             }
@@ -209,7 +209,7 @@ package struct FilterCompiler {
         let ids = values.compactMap { Pointer(json: $0) }.filter { Name($0.className) == target }.map(\.objectId)
         guard !ids.isEmpty, schemas.hasJoinTable(table) else { return "FALSE" }
         return membership(
-            "\"objectId\" IN (SELECT \"owningId\" FROM \(SQLBuilder.quote(table)) "
+            "\"objectId\" IN (SELECT \"owningId\" FROM \(SQL.identifier(table)) "
                 + "WHERE \"relatedId\" = ANY(\(builder.bind(.textArray(ids)))))")
     }
 
@@ -228,7 +228,7 @@ package struct FilterCompiler {
             return "FALSE"
         }
         return membership(
-            "\(id) IN (SELECT \"relatedId\" FROM \(SQLBuilder.quote(table)) "
+            "\(id) IN (SELECT \"relatedId\" FROM \(SQL.identifier(table)) "
                 + "WHERE \"owningId\" = \(builder.bind(.text(owner.objectId))))")
     }
 

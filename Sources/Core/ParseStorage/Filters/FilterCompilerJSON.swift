@@ -44,22 +44,22 @@ extension FilterCompiler {
     private mutating func equal(_ value: JSONValue, _ place: JSONPlace) -> String {
         guard let bytes = Self.bytes(value) else { return "FALSE" }
         guard case .list(let column) = place else {
-            return candidates(place, "v = \(builder.bind(json: bytes))")
+            return candidates(place, "v = \(builder.bind(.jsonb(bytes)))")
         }
         switch value {
         case .string, .number, .bool:
-            return "\(column) @> \(builder.bind(json: Self.wrapped(bytes)))"
+            return "\(column) @> \(builder.bind(.jsonb(Self.wrapped(bytes))))"
         case .object(let members) where Pointer(json: value) != nil:
             // Stored pointers may have additional members. Nested arrays and objects of the query are left out, because
             // PostgreSQL would compare each element with every other one and couldn't be cancelled.
             let scalars = members.filter { $0.value.arrayValue == nil && $0.value.objectValue == nil }
-            return "\(column) @> \(builder.bind(json: Self.wrapped(JSONValue.object(scalars).serialized())))"
+            return "\(column) @> \(builder.bind(.jsonb(Self.wrapped(JSONValue.object(scalars).serialized()))))"
         case .array:
             // Either the whole array is equal, or one of its elements is this array.
-            let whole = builder.bind(json: bytes)
+            let whole = builder.bind(.jsonb(bytes))
             return "(\(column) = \(whole) OR \(candidates(place, "v = \(whole)")))"
         default:
-            return candidates(place, "v = \(builder.bind(json: bytes))")
+            return candidates(place, "v = \(builder.bind(.jsonb(bytes)))")
         }
     }
 
@@ -98,14 +98,14 @@ extension FilterCompiler {
         switch value {
         case .number:
             guard let bytes = Self.bytes(value) else { return "FALSE" }
-            return candidates(place, "jsonb_typeof(v) = 'number' AND v \(symbol) \(builder.bind(json: bytes))")
+            return candidates(place, "jsonb_typeof(v) = 'number' AND v \(symbol) \(builder.bind(.jsonb(bytes)))")
         case .string(let text):
             guard !text.utf8.contains(0) else { return "FALSE" }
             return candidates(
                 place, "jsonb_typeof(v) = 'string' AND (v #>> '{}') \(symbol) \(builder.bind(.text(text)))")
         case .bool:
             guard let bytes = Self.bytes(value) else { return "FALSE" }
-            return candidates(place, "jsonb_typeof(v) = 'boolean' AND v \(symbol) \(builder.bind(json: bytes))")
+            return candidates(place, "jsonb_typeof(v) = 'boolean' AND v \(symbol) \(builder.bind(.jsonb(bytes)))")
         case .object where value["__type"]?.stringValue == "Date":
             guard let date = value["iso"]?.stringValue.flatMap(ParseDate.init(iso:)) else { return "FALSE" }
             return candidates(

@@ -57,7 +57,7 @@ extension FilterCompiler {
         guard !key.steps.isEmpty, let type = schema.type(of: field),
             TableLayout.hasColumn(field, of: schema.name, type: type)
         else { return nil }
-        let column = SQLBuilder.quote(field)
+        let column = SQL.identifier(field)
         switch type {
         case .pointer, .geoPoint, .file: break
         // createdAt and updatedAt are plain strings in JSON, without parts.
@@ -83,7 +83,7 @@ extension FilterCompiler {
             return try pointers(inside: .path(path), query, schema, outer)
         case .relation(let table, let related):
             guard related == Name(query.className), schemas.hasJoinTable(table) else { return "FALSE" }
-            return "\"objectId\" IN (SELECT \"owningId\" FROM \(SQLBuilder.quote(table)) WHERE \"relatedId\" IN "
+            return "\"objectId\" IN (SELECT \"owningId\" FROM \(SQL.identifier(table)) WHERE \"relatedId\" IN "
                 + "(\(try select(query, schema, "\"objectId\"", notNull: nil))))"
         case .column, .absent:
             return "FALSE"
@@ -114,7 +114,7 @@ extension FilterCompiler {
         if let readers = query.readers { conditions.append(permission("_rperm", readers)) }
         if let notNull { conditions.append("\(notNull) IS NOT NULL") }
         var text =
-            "SELECT \(columns) FROM \(SQLBuilder.quote(schema.name)) WHERE \(conditions.joined(separator: " AND "))"
+            "SELECT \(columns) FROM \(SQL.identifier(schema.name)) WHERE \(conditions.joined(separator: " AND "))"
         if query.limit != nil || query.skip > 0 {
             let order = try orderBy(query.order, schema)
             if !order.isEmpty { text += " ORDER BY \(order)" }

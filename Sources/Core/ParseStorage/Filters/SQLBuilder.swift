@@ -41,8 +41,4 @@ package struct SQLBuilder {
         default: nil
         }
     }
-
-    mutating func bind(json bytes: [UInt8]) -> String { bind(.jsonb(bytes)) }
-
-    static func quote(_ name: String) -> String { SQL.identifier(name) }
 }

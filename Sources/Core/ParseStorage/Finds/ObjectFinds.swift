@@ -44,7 +44,7 @@ extension ObjectStore {
             let condition = try Self.condition(counted, schema, &compiler)
             statements.append(
                 Statement(
-                    "SELECT count(*) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)",
+                    "SELECT count(*) FROM \(SQL.identifier(schema.name)) WHERE \(condition)",
                     compiler.builder.parameters))
         }
         guard !statements.isEmpty else { return Self.nothing(request) }
@@ -108,7 +108,7 @@ extension ObjectStore {
         var compiler = FilterCompiler(schemas: snapshot)
         let condition = try condition(request, schema, &compiler)
         if let rank = compiler.rank, request.keys?.contains("$score") == true { plan = plan.adding(score: rank) }
-        var sql = "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(schema.name)) WHERE \(condition)"
+        var sql = "SELECT \(plan.selectList) FROM \(SQL.identifier(schema.name)) WHERE \(condition)"
         var order = try compiler.orderBy(request.order, schema)
         // Nearest first, unless the caller requested another order.
         if order.isEmpty, let distance = compiler.distance {
@@ -232,7 +232,7 @@ extension ObjectStore {
             let list = compiler.builder.bind(.textArray(ids))
             statements.append(
                 Statement(
-                    "SELECT \(plan.selectList) FROM \(SQLBuilder.quote(className.text)) "
+                    "SELECT \(plan.selectList) FROM \(SQL.identifier(className.text)) "
                         + "WHERE \"objectId\" = ANY(\(list)) AND \(condition)", compiler.builder.parameters))
             plans.append((plan, access))
         }

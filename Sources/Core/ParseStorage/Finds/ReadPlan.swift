@@ -123,7 +123,7 @@ public final class ReadPlan: Sendable {
                 continue
             }
             columns.append(Column(name.text, encoding, target: field.type.targetClass?.text))
-            selected.append(SQLBuilder.quote(name.text))
+            selected.append(SQL.identifier(name.text))
         }
         let hasACL = !TableLayout.classesWithoutACL.contains(schema.name) && !hidden.contains("ACL")
         if hasACL { selected += ["\"_rperm\"", "\"_wperm\""] }
@@ -147,7 +147,7 @@ public final class ReadPlan: Sendable {
         self.constants = constants
         self.hasACL = hasACL
         self.selectList = selectList
-        anyById = "SELECT \(selectList) FROM \(SQLBuilder.quote(className)) WHERE \"objectId\" = $1"
+        anyById = "SELECT \(selectList) FROM \(SQL.identifier(className)) WHERE \"objectId\" = $1"
         readableById =
             TableLayout.classesWithoutACL.contains(className)
             ? anyById : anyById + " AND (\"_rperm\" IS NULL OR \"_rperm\" && $2)"
@@ -207,7 +207,7 @@ public final class ReadPlan: Sendable {
     /// of that name.
     func adding(score rank: String) -> ReadPlan {
         let kept = columns.filter { $0.name != "score" }
-        let selected = kept.map { SQLBuilder.quote($0.name) } + ["\(rank)::double precision AS \"$score\""]
+        let selected = kept.map { SQL.identifier($0.name) } + ["\(rank)::double precision AS \"$score\""]
         return ReadPlan(
             className: className, columns: kept + [Column("score", .number)], constants: constants, hasACL: hasACL,
             selectList: (selected + (hasACL ? ["\"_rperm\"", "\"_wperm\""] : [])).joined(separator: ", "))

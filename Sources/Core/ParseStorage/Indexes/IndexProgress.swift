@@ -46,7 +46,7 @@ extension IndexProgress {
             """
             SELECT phase, blocks_done, blocks_total, tuples_done, tuples_total FROM pg_stat_progress_create_index
             WHERE relid = to_regclass($1) AND datname = current_database() LIMIT 1
-            """, [.text(SQLBuilder.quote(className))])
+            """, [.text(SQL.identifier(className))])
         guard rows.rowCount > 0, let phase = rows.string(0, 0) else { return nil }
         return IndexProgress(
             phase: phase, blocks: (rows.int(0, 1) ?? 0, rows.int(0, 2) ?? 0),

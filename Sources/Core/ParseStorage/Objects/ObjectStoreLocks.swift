@@ -59,7 +59,7 @@ extension ObjectStore {
         }
         // PostgreSQL sorts before it locks.
         return Statement(
-            "SELECT 1 FROM \(SQLBuilder.quote(schema.name)) WHERE \(parts.joined(separator: " OR ")) "
+            "SELECT 1 FROM \(SQL.identifier(schema.name)) WHERE \(parts.joined(separator: " OR ")) "
                 + "ORDER BY \"objectId\" COLLATE \"C\" FOR UPDATE", compiler.builder.parameters)
     }
 
@@ -72,7 +72,7 @@ extension ObjectStore {
             let condition = try Self.condition(access, schema, &compiler)
             let id = compiler.builder.bind(.text(objectId))
             let rows = try await query(
-                "SELECT 1 FROM \(SQLBuilder.quote(className)) WHERE \"objectId\" = \(id) AND \(condition)",
+                "SELECT 1 FROM \(SQL.identifier(className)) WHERE \"objectId\" = \(id) AND \(condition)",
                 compiler.builder.parameters, readOnly: true)
             return rows.rowCount > 0
         }

@@ -60,7 +60,7 @@ package enum TableLayout {
         for (name, field) in schema.fields where hasColumn(name.text, of: schema.name, type: field.type) {
             guard let type = columnType(field.type) else { continue }
             let key = name == "objectId" ? " PRIMARY KEY" : ""
-            definitions.append("\(SQLBuilder.quote(name.text)) \(type)\(key)")
+            definitions.append("\(SQL.identifier(name.text)) \(type)\(key)")
         }
         if hasPermissions(schema.name) {
             definitions.append("\"_rperm\" text[]")
@@ -68,7 +68,7 @@ package enum TableLayout {
         }
         if schema.name == "_User" {
             for (name, type) in SystemClass.internalUserFields.sorted(by: { $0.key < $1.key }) {
-                definitions.append("\(SQLBuilder.quote(name.text)) \(columnType(type) ?? "text")")
+                definitions.append("\(SQL.identifier(name.text)) \(columnType(type) ?? "text")")
             }
         }
         return definitions

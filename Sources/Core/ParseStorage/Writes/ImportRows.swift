@@ -19,7 +19,7 @@ public struct ImportRows: Sendable {
         try await store.retryingStaleSchema {
             guard store.catalog.schema(className) != nil, !ids.isEmpty else { return [] }
             let rows = try await store.query(
-                "SELECT \"objectId\" FROM \(SQLBuilder.quote(className)) WHERE \"objectId\" = ANY($1)",
+                "SELECT \"objectId\" FROM \(SQL.identifier(className)) WHERE \"objectId\" = ANY($1)",
                 [.textArray(ids)])
             return Set((0..<rows.rowCount).compactMap { rows.string($0, 0) }.names)
         }
@@ -63,12 +63,12 @@ public struct ImportRows: Sendable {
         -> [Bool]
     {
         try await store.retryingStaleSchema {
-            let join = SQLBuilder.quote(TableLayout.joinTable(field: field, className: className))
+            let join = SQL.identifier(TableLayout.joinTable(field: field, className: className))
             let owned = try await store.query(
                 """
                 WITH _pair AS (SELECT * FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS p(owner, related, place)),
                 _owned AS (
-                    SELECT _pair.* FROM _pair JOIN \(SQLBuilder.quote(className)) AS _object
+                    SELECT _pair.* FROM _pair JOIN \(SQL.identifier(className)) AS _object
                     ON _object."objectId" = _pair.owner
                 ),
                 _added AS (
@@ -91,7 +91,7 @@ public struct ImportRows: Sendable {
     /// - Throws: `ParseError` or `ServiceUnavailable`.
     public func internalUserFields(of ids: [String]) async throws -> [Name: JSONObject] {
         let fields = SystemClass.internalUserFields
-        let columns = fields.keys.texts.map(SQLBuilder.quote).joined(separator: ", ")
+        let columns = fields.keys.texts.map(SQL.identifier).joined(separator: ", ")
         let rows = try await store.convertingErrors {
             try await store.query(
                 "SELECT \"objectId\", \(columns) FROM \"_User\" WHERE \"objectId\" = ANY($1)", [.textArray(ids)],

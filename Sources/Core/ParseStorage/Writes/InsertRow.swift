@@ -104,13 +104,13 @@ package final class InsertTexts: Sendable {
     }
 
     private static func write(_ shape: Shape) -> String {
-        let columns = shape.columns.map(SQLBuilder.quote).joined(separator: ", ")
+        let columns = shape.columns.map(SQL.identifier).joined(separator: ", ")
         let rows = (0..<shape.rows).map { row in
             let first = row * shape.columns.count
             return "(" + shape.columns.indices.map { "$\(first + $0 + 1)" }.joined(separator: ", ") + ")"
         }
         let insert =
-            "INSERT INTO \(SQLBuilder.quote(shape.className)) (\(columns)) VALUES \(rows.joined(separator: ", "))"
+            "INSERT INTO \(SQL.identifier(shape.className)) (\(columns)) VALUES \(rows.joined(separator: ", "))"
         return shape.returning.isEmpty ? insert : "\(insert) RETURNING \(shape.returning)"
     }
 }

@@ -169,7 +169,7 @@ extension ObjectStore {
         var current = plan.selectList
         if !wants.contains(.current) {
             let echoed = Set(echo.names)
-            var columns = plan.columns.map { echoed.contains(Name($0.name)) ? SQLBuilder.quote($0.name) : "NULL" }
+            var columns = plan.columns.map { echoed.contains(Name($0.name)) ? SQL.identifier($0.name) : "NULL" }
             if plan.hasACL { columns += ["NULL", "NULL"] }
             current = columns.joined(separator: ", ")
         }
@@ -212,7 +212,7 @@ extension ObjectStore {
             let condition = try Self.condition(access, schema, &compiler)
             let id = compiler.builder.bind(.text(objectId))
             let result = try await query(
-                "DELETE FROM \(SQLBuilder.quote(className)) WHERE \"objectId\" = \(id) AND \(condition) "
+                "DELETE FROM \(SQL.identifier(className)) WHERE \"objectId\" = \(id) AND \(condition) "
                     + "RETURNING \(plan.selectList), \(wants.numberSQL) AS _number", compiler.builder.parameters)
             guard result.rowCount > 0 else { return nil }
             return ChangedObject(
@@ -232,7 +232,7 @@ extension ObjectStore {
             var compiler = WriteCompiler(schema: schema)
             let condition = try Self.condition(
                 WriteAccess(writers: access.writers, filter: filter.and(access.filter)), schema, &compiler)
-            let sql = "DELETE FROM \(SQLBuilder.quote(className)) WHERE \(condition)"
+            let sql = "DELETE FROM \(SQL.identifier(className)) WHERE \(condition)"
             return try await query(sql, compiler.builder.parameters).affectedRows
         }
     }

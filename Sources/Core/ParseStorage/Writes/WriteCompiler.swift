@@ -40,7 +40,7 @@ struct WriteCompiler {
         for change in RelationChange.all(in: write.operations, of: schema) where !change.added.isEmpty {
             row.joins.append(
                 Statement(
-                    "INSERT INTO \(SQLBuilder.quote(change.table)) (\"relatedId\", \"owningId\") "
+                    "INSERT INTO \(SQL.identifier(change.table)) (\"relatedId\", \"owningId\") "
                         + "SELECT unnest($1::text[]), $2 ON CONFLICT DO NOTHING",
                     [.textArray(change.added), .text(objectId)]))
         }
@@ -80,7 +80,7 @@ struct WriteCompiler {
             guard let type = schema.type(of: path.root),
                 TableLayout.hasColumn(path.root, of: schema.name, type: type)
             else { continue }
-            let column = SQLBuilder.quote(path.root)
+            let column = SQL.identifier(path.root)
             guard path.steps.isEmpty else {
                 nested[Name(path.root), default: []].append((path, operation))
                 continue
@@ -91,17 +91,17 @@ struct WriteCompiler {
         }
         for (root, changes) in nested {
             guard let type = schema.type(of: root.text) else { continue }
-            let current = expressions[root] ?? SQLBuilder.quote(root.text)
+            let current = expressions[root] ?? SQL.identifier(root.text)
             let expression =
                 changes.count == 1
                 ? try nestedExpression(changes[0].operation, current, type, changes[0].path)
                 : try nestedExpression(changes, current, type)
             if let expression { expressions[root] = expression }
         }
-        for (field, expression) in expressions { assignments.append("\(SQLBuilder.quote(field.text)) = \(expression)") }
+        for (field, expression) in expressions { assignments.append("\(SQL.identifier(field.text)) = \(expression)") }
         for (column, value) in write.hidden {
             assignments.append(
-                "\(SQLBuilder.quote(column.text)) = \(builder.bind(try hiddenParameter(value, column.text)))")
+                "\(SQL.identifier(column.text)) = \(builder.bind(try hiddenParameter(value, column.text)))")
         }
         if let acl = write.acl {
             let lists = try Self.permissions(acl)
@@ -109,12 +109,12 @@ struct WriteCompiler {
             assignments.append("\"_wperm\" = \(builder.bind(lists.writers))")
         }
         if assignments.isEmpty { assignments.append("\"objectId\" = \"objectId\"") }
-        let table = SQLBuilder.quote(schema.name)
+        let table = SQL.identifier(schema.name)
         try ObjectSize.check([], builder.parameters, write.sizeLimit)
         let bound = ObjectSize.bound(on: table, write, builder.parameters).map { ", \($0)" } ?? ""
         let id = builder.bind(try ValueEncoder.text(objectId))
         let update = "UPDATE \(table) SET \(assignments.joined(separator: ", ")) WHERE \"objectId\" = "
-        let columns = returning.isEmpty ? "1" : returning.map(SQLBuilder.quote).joined(separator: ", ")
+        let columns = returning.isEmpty ? "1" : returning.map(SQL.identifier).joined(separator: ", ")
         let changes = RelationChange.all(in: write.operations, of: schema)
         if changes.isEmpty, observation == nil {
             return Statement("\(update)\(id) AND \(condition) RETURNING \(columns)\(bound)", builder.parameters)
@@ -135,7 +135,7 @@ struct WriteCompiler {
             parts = ["_updated AS (\(update)\(id) AND \(condition) RETURNING *\(bound))"]
         }
         for (index, change) in changes.enumerated() {
-            let join = SQLBuilder.quote(change.table)
+            let join = SQL.identifier(change.table)
             if !change.added.isEmpty {
                 parts.append(
                     "_added\(index) AS (INSERT INTO \(join) (\"relatedId\", \"owningId\") SELECT _related._id, "
@@ -166,11 +166,11 @@ struct WriteCompiler {
         case .delete: return "NULL"
         case .increment(let amount): return "COALESCE(\(column), 0) + \(builder.bind(.double(amount)))"
         case .add(let objects):
-            return "COALESCE(\(column), '[]'::jsonb) || \(builder.bind(json: try ValueEncoder.json(.array(objects))))"
+            return "COALESCE(\(column), '[]'::jsonb) || \(builder.bind(.jsonb(try ValueEncoder.json(.array(objects)))))"
         case .addUnique(let objects):
-            return "roost_add_unique(\(column), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"
+            return "roost_add_unique(\(column), \(builder.bind(.jsonb(try ValueEncoder.json(.array(objects))))))"
         case .remove(let objects):
-            return "roost_remove(\(column), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"
+            return "roost_remove(\(column), \(builder.bind(.jsonb(try ValueEncoder.json(.array(objects))))))"
         case .addRelation, .removeRelation, .batch: return nil
         }
     }
@@ -186,15 +186,15 @@ struct WriteCompiler {
         let here = "(\(current) #> \(steps))"
         let value: String
         switch operation {
-        case .set(let json): value = builder.bind(json: try ValueEncoder.json(json))
+        case .set(let json): value = builder.bind(.jsonb(try ValueEncoder.json(json)))
         case .delete: return "roost_unset(\(current), \(steps))"
         case .increment(let amount): value = "roost_increment(\(here), \(builder.bind(.double(amount))))"
         case .add(let objects):
-            value = "roost_add(\(here), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"
+            value = "roost_add(\(here), \(builder.bind(.jsonb(try ValueEncoder.json(.array(objects))))))"
         case .addUnique(let objects):
-            value = "roost_add_unique(\(here), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"
+            value = "roost_add_unique(\(here), \(builder.bind(.jsonb(try ValueEncoder.json(.array(objects))))))"
         case .remove(let objects):
-            value = "roost_remove(\(here), \(builder.bind(json: try ValueEncoder.json(.array(objects)))))"
+            value = "roost_remove(\(here), \(builder.bind(.jsonb(try ValueEncoder.json(.array(objects))))))"
         case .addRelation, .removeRelation, .batch: return nil
         }
         return "roost_set(\(current), \(steps), \(value))"
@@ -241,7 +241,7 @@ struct WriteCompiler {
         merge()
         guard !list.isEmpty else { return nil }
         let current = type == .array ? "COALESCE(\(current), '[]')" : current
-        return "roost_change(\(current), \(builder.bind(json: try ValueEncoder.json(.array(list)))))"
+        return "roost_change(\(current), \(builder.bind(.jsonb(try ValueEncoder.json(.array(list))))))"
     }
 
     /// Returns a new object's values, with dotted keys folded into objects and lists. An operation without a value

@@ -53,7 +53,7 @@ enum AggregateNames {
         guard let type = schema.type(of: field), TableLayout.hasColumn(field, of: schema.name, type: type) else {
             return nil
         }
-        return (SQLBuilder.quote(field), type)
+        return (SQL.identifier(field), type)
     }
 
     /// Checks the name of a variable that a pipeline defines. Throws 102 if the name is invalid.
@@ -113,6 +113,6 @@ extension SQLBuilder {
     }
 
     mutating func literal(_ value: JSONValue) -> String {
-        FilterCompiler.bytes(value).map { bind(json: $0) } ?? "NULL::jsonb"
+        FilterCompiler.bytes(value).map { bind(.jsonb($0)) } ?? "NULL::jsonb"
     }
 }

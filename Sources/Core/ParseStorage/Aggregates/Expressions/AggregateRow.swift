@@ -19,7 +19,7 @@ enum AggregateRow {
         }
         for (name, field) in schema.fields
         where TableLayout.hasColumn(name.text, of: schema.name, type: field.type) && fields?.contains(name) ?? true {
-            let (column, name) = (SQLBuilder.quote(name.text), SQL.literal(name.text))
+            let (column, name) = (SQL.identifier(name.text), SQL.literal(name.text))
             members.append((name, Self.value(column, field.type)))
             missing.append("CASE WHEN \(column) IS NULL THEN \(name) END")
             if members.count == Self.maxMembers { endPart() }

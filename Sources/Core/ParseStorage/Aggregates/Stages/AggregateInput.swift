@@ -1,5 +1,6 @@
 import JSON
 import ParseModel
+import Postgres
 
 /// The source of the fields in an expression.
 enum AggregateDocument {
@@ -19,7 +20,7 @@ enum AggregateInput {
     case documents(query: String)
 
     init(of schema: ClassSchema) {
-        self = .rows(schema, query: "SELECT * FROM \(SQLBuilder.quote(schema.name))")
+        self = .rows(schema, query: "SELECT * FROM \(SQL.identifier(schema.name))")
     }
 
     /// Creates the input of a `$lookup`: the rows of a class, without session tokens and second factors.
@@ -29,15 +30,15 @@ enum AggregateInput {
         case "_Session":
             var visible = schema
             visible.fields["sessionToken"] = nil
-            self = .rows(visible, query: "SELECT * FROM \(SQLBuilder.quote(schema.name))")
+            self = .rows(visible, query: "SELECT * FROM \(SQL.identifier(schema.name))")
         case "_User":
             let columns = schema.fields.compactMap { name, field -> String? in
-                let column = SQLBuilder.quote(name.text)
+                let column = SQL.identifier(name.text)
                 guard TableLayout.hasColumn(name.text, of: schema.name, type: field.type) else { return nil }
                 return name == "authData" ? "\(column) - 'mfa' AS \(column)" : column
             }
             let all = (columns + ["\"_rperm\"", "\"_wperm\""]).joined(separator: ", ")
-            self = .rows(schema, query: "SELECT \(all) FROM \(SQLBuilder.quote(schema.name))")
+            self = .rows(schema, query: "SELECT \(all) FROM \(SQL.identifier(schema.name))")
         default: break
         }
     }
@@ -68,7 +69,7 @@ enum AggregateInput {
     /// size of the statement with each stage.
     var source: String {
         switch self {
-        case .rows(let schema, let query): "FROM (\(query)) AS \(SQLBuilder.quote(schema.name))"
+        case .rows(let schema, let query): "FROM (\(query)) AS \(SQL.identifier(schema.name))"
         case .documents(let query): "FROM (SELECT * FROM (\(query)) AS _stage OFFSET 0) AS _input"
         }
     }

@@ -18,7 +18,7 @@ extension AggregateCompiler {
             throw ParseError(ParseError.invalidQuery, "$geoNear: near must be a point, and key a GeoPoint field")
         }
         _ = try AggregateOperand.flag("spherical", of: members, "$geoNear")
-        let column = SQLBuilder.quote(key)
+        let column = SQL.identifier(key)
         let longitude = expressions.builder.bind(.double(place.longitude))
         let latitude = expressions.builder.bind(.double(place.latitude))
         let metres = "(roost_distance(\(column), \(longitude), \(latitude)) * 6378100)"
@@ -39,7 +39,7 @@ extension AggregateCompiler {
             let path = try expressions.builder.newPath(locations)
             document = "roost_set(\(document), \(path), \(AggregateRow.value(column, .geoPoint)))"
         }
-        return "SELECT \(document) AS doc FROM \(SQLBuilder.quote(schema.name)) "
+        return "SELECT \(document) AS doc FROM \(SQL.identifier(schema.name)) "
             + "WHERE \(conditions.joined(separator: " AND ")) ORDER BY \(metres)"
     }
 
