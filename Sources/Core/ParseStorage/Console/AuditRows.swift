@@ -1,5 +1,5 @@
 public import JSON
-public import ParseModel
+import ParseModel
 import Postgres
 
 /// A change made through the console or with a server key, for the audit log.
@@ -49,25 +49,6 @@ public struct AuditEntry: Sendable {
 
     /// Truncates a list, and each text in it.
     public static func short(_ texts: [String]) -> [String] { texts.prefix(maxIds).map { short($0) } }
-}
-
-/// A search of the audit log.
-public struct AuditQuery: Sendable {
-    /// The entry number below which entries are returned, or nil to begin with the newest.
-    public var before: Int?
-    public var operatorName: String?
-    public var className: String?
-    /// The id of a changed object.
-    public var objectId: String?
-    /// The HTTP method of the call.
-    public var method: String?
-    /// The earliest time of an entry, inclusive.
-    public var from: ParseDate?
-    /// The end of the searched period, exclusive.
-    public var until: ParseDate?
-    public var limit = 100
-
-    public init() {}
 }
 
 /// The audit log of changes made through the console or with a server key. An entry can be completed once, but not
@@ -130,71 +111,62 @@ public struct AuditRows: Sendable {
     /// widened by it.
     private static let overlap = 10_000
 
-    /// Returns the matching entries as JSON, newest first.
-    public func list(_ query: AuditQuery) async throws -> JSONValue {
-        guard try await store.client.hasTable("_roost_audit") else { return [] }
-        var builder = SQLBuilder()
-        var conditions: [String] = []
-        if let before = query.before { conditions.append("\"id\" < \(builder.bind(.int(Int64(before))))") }
-        let texts = [
-            ("operator", query.operatorName), ("className", query.className), ("method", query.method),
-        ]
-        for case (let column, let text?) in texts {
-            conditions.append("\(SQL.identifier(column)) = \(builder.bind(.text(text)))")
-        }
-        if let id = query.objectId { conditions.append("\"ids\" @> \(builder.bind(.textArray([id])))") }
-        if let from = query.from {
-            let at = builder.bind(.timestamp(milliseconds: from.milliseconds))
-            conditions.append("\"at\" >= \(at)")
-            conditions.append(
-                """
-                "id" >= (SELECT "id" FROM "_roost_audit" WHERE "at" >= \(at) ORDER BY "at" LIMIT 1) - \(Self.overlap)
-                """)
-        }
-        if let until = query.until {
-            let at = builder.bind(.timestamp(milliseconds: until.milliseconds))
-            conditions.append("\"at\" < \(at)")
-            conditions.append(
-                """
-                "id" <= (SELECT "id" FROM "_roost_audit" WHERE "at" < \(at) ORDER BY "at" DESC LIMIT 1)
-                    + \(Self.overlap)
-                """)
-        }
-        let condition = conditions.isEmpty ? "TRUE" : conditions.joined(separator: " AND ")
-        let limit = builder.bind(.int(Int64(query.limit)))
-        let rows = try await store.query(
-            """
-            SELECT coalesce(jsonb_agg(to_jsonb(found) || jsonb_build_object('at',
-                to_char(found."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) ORDER BY found."id" DESC), '[]')
-            FROM (SELECT * FROM "_roost_audit" WHERE \(condition) ORDER BY "id" DESC LIMIT \(limit)::bigint) AS found
-            """, builder.parameters)
-        return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
-    }
+    /// The maximum number of entries in a response.
+    private static let pageSize = 100
 
-    /// Searches the audit log. In the result, `next` is the value of `before` for the next page.
+    /// Searches the audit log, newest entries first.
     ///
+    /// - Parameter query: The conditions `operator`, `className`, `objectId`, `method`, `from` (a time, inclusive) and
+    ///   `until` (exclusive), all optional, and `before`, the entry number below which entries are returned.
+    /// - Returns: The entries in `rows`, at most 100. After a full page, `next` is the value of `before` for the next page.
     /// - Throws: 102 for an invalid time.
     public func answer(_ query: JSONObject) async throws -> JSONObject {
-        var wanted = AuditQuery()
-        wanted.before = query["before"]?.numberValue.flatMap { Int(exactly: $0) }
+        var builder = SQLBuilder()
+        var conditions = ["TRUE"]
+        if let before = query["before"]?.numberValue.flatMap({ Int64(exactly: $0) }) {
+            conditions.append("\"id\" < \(builder.bind(.int(before)))")
+        }
         // JSON numbers are also accepted, because a name can consist of digits.
         func text(_ name: Name) -> String? { query[name].map { $0.stringValue ?? $0.text } }
-        wanted.operatorName = text("operator")
-        wanted.className = text("className")
-        wanted.objectId = text("objectId")
-        wanted.method = text("method")
-        func time(_ name: Name) throws(ParseError) -> ParseDate? {
+        for column: Name in ["operator", "className", "method"] {
+            if let text = text(column) { conditions.append("\"\(column)\" = \(builder.bind(.text(text)))") }
+        }
+        if let id = text("objectId") { conditions.append("\"ids\" @> \(builder.bind(.textArray([id])))") }
+        func time(_ name: Name) throws(ParseError) -> String? {
             guard let given = text(name) else { return nil }
             guard let date = ParseDate(iso: given) else {
                 throw ParseError(ParseError.invalidQuery, "\(name) must be a time such as 2026-01-31T12:00:00.000Z.")
             }
-            return date
+            return builder.bind(.timestamp(milliseconds: date.milliseconds))
         }
-        wanted.from = try time("from")
-        wanted.until = try time("until")
-        let rows = try await list(wanted)
+        if let from = try time("from") {
+            conditions.append("\"at\" >= \(from)")
+            conditions.append(
+                """
+                "id" >= (SELECT "id" FROM "_roost_audit" WHERE "at" >= \(from) ORDER BY "at" LIMIT 1) - \(Self.overlap)
+                """)
+        }
+        if let until = try time("until") {
+            conditions.append("\"at\" < \(until)")
+            conditions.append(
+                """
+                "id" <= (SELECT "id" FROM "_roost_audit" WHERE "at" < \(until) ORDER BY "at" DESC LIMIT 1)
+                    + \(Self.overlap)
+                """)
+        }
+        guard try await store.client.hasTable("_roost_audit") else { return ["rows": []] }
+        let found = try await store.query(
+            """
+            SELECT coalesce(jsonb_agg(to_jsonb(found) || jsonb_build_object('at',
+                to_char(found."at" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) ORDER BY found."id" DESC), '[]')
+            FROM (SELECT * FROM "_roost_audit" WHERE \(conditions.joined(separator: " AND "))
+                ORDER BY "id" DESC LIMIT \(Self.pageSize)) AS found
+            """, builder.parameters)
+        let rows = found.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
         var answer: JSONObject = ["rows": rows]
-        if let list = rows.arrayValue, list.count == wanted.limit, let last = list.last?["id"] { answer["next"] = last }
+        if let list = rows.arrayValue, list.count == Self.pageSize, let last = list.last?["id"] {
+            answer["next"] = last
+        }
         return answer
     }
 
