@@ -134,9 +134,7 @@ public struct TrashRows: Sendable {
         } catch let error as PostgresError {
             throw store.failure(error)
         }
-        let found = ObjectStore.Found(
-            result: result, plan: plan, access: ReadAccess(), included: IncludedObjects(), include: nil, links: links,
-            unwritten: [], count: nil)
+        let found = ObjectStore.Found(result: result, plan: plan, links: links)
         var objects: [Name: JSONObject] = [:]
         for (row, object) in try await found.objects.enumerated() {
             if let id = result.string(row, result.columnCount - 1) { objects[id] = object }

@@ -32,8 +32,8 @@ public struct FoundPieces: Sendable {
                 try await RowCursor(statement: statement, sizes: sizes).visit(session) { result in
                     try await use(
                         ObjectStore.Found(
-                            result: result, plan: wanted, access: request.access, included: IncludedObjects(),
-                            include: nil, links: request.links, unwritten: request.unwritten, count: nil))
+                            result: result, plan: wanted, access: request.access, links: request.links,
+                            unwritten: request.unwritten))
                 }
             }
         }

@@ -8,14 +8,14 @@ extension ObjectStore {
     public struct Found: Sendable {
         let result: PostgresResult?
         let plan: ReadPlan?
-        var access: ReadAccess
-        let included: IncludedObjects
-        let include: IncludeNode?
+        var access = ReadAccess()
+        var included = IncludedObjects()
+        var include: IncludeNode?
         let links: FileLinks
-        let unwritten: Set<Name>
+        var unwritten: Set<Name> = []
         var sizeLimit = Int.max
         /// The number of all matching objects, if the find requested it.
-        public let count: Int?
+        public internal(set) var count: Int?
 
         public var rowCount: Int { result?.rowCount ?? 0 }
 
@@ -42,9 +42,8 @@ extension ObjectStore {
         /// - Throws: 116 if the response is too large.
         public func write(_ row: Int, extra: [[UInt8]] = [], into writer: inout JSONWriter) throws(ParseError) {
             guard let result, let plan else { return }
-            let rows = RowWriter(
-                links: links, included: included, sizeLimit: sizeLimit, loginData: access.loginData)
-            write(row, of: result, plan, extra, rows, into: &writer)
+            rowWriter.write(
+                result, row, plan, node: include, omitting: omitted(row), extra: extra, into: &writer)
             try AnswerSize.check(writer.count, sizeLimit)
         }
 
@@ -55,21 +54,17 @@ extension ObjectStore {
         public func writeAll(extra: (Int) -> [[UInt8]] = { _ in [] }, into writer: inout JSONWriter) throws(ParseError)
         {
             guard let result, let plan else { return }
-            let rows = RowWriter(
-                links: links, included: included, sizeLimit: sizeLimit, loginData: access.loginData)
+            let rows = rowWriter
             for row in 0..<result.rowCount {
                 if row > 0 { writer.byte(UInt8(ascii: ",")) }
-                write(row, of: result, plan, extra(row), rows, into: &writer)
+                rows.write(
+                    result, row, plan, node: include, omitting: omitted(row), extra: extra(row), into: &writer)
                 try AnswerSize.check(writer.count, sizeLimit)
             }
         }
 
-        private func write(
-            _ row: Int, of result: PostgresResult, _ plan: ReadPlan, _ extra: [[UInt8]], _ rows: RowWriter,
-            into writer: inout JSONWriter
-        ) {
-            rows.write(
-                result, row, plan, node: include, omitting: omitted(row), extra: extra, into: &writer)
+        private var rowWriter: RowWriter {
+            RowWriter(links: links, included: included, sizeLimit: sizeLimit, loginData: access.loginData)
         }
 
         private func omitted(_ row: Int) -> Set<Name> {

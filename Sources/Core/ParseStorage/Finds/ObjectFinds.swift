@@ -16,8 +16,7 @@ extension ObjectStore {
 
     private static func nothing(_ request: FindRequest) -> Found {
         Found(
-            result: nil, plan: nil, access: request.access, included: IncludedObjects(), include: nil,
-            links: request.links, unwritten: [], count: request.wantsCount ? 0 : nil)
+            result: nil, plan: nil, access: request.access, links: request.links, count: request.wantsCount ? 0 : nil)
     }
 
     private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {

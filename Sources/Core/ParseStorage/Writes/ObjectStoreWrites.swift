@@ -156,10 +156,7 @@ extension ObjectStore {
                 return try await Self.updated(className, objectId, result, plan, echo, links, wants)
             }
             guard !echo.isEmpty else { return Updated(echoed: [:]) }
-            let found = Found(
-                result: result, plan: plan, access: ReadAccess(), included: IncludedObjects(), include: nil,
-                links: links, unwritten: [], count: nil)
-            return try await found.objects.first.map { Updated(echoed: $0) }
+            return try await Found(result: result, plan: plan, links: links).objects.first.map { Updated(echoed: $0) }
         }
     }
 
