@@ -24,9 +24,7 @@ struct ExportPlan: Sendable {
         }
         for (name, field) in schema.fields {
             if case .relation(let target) = field.type {
-                let marker: JSONObject = ["__type": "Relation", "className": .string(target.text)]
-                let member: JSONObject = [name: .object(marker)]
-                constants.append(Array(",".utf8) + member.serialized().dropFirst().dropLast())
+                constants.append(ReadPlan.relation(name, target))
             } else if TableLayout.columnType(field.type) != nil, let column = table.column(name.text) {
                 add(column, Self.encoding(column, of: field.type), field.type)
             }

@@ -5,7 +5,7 @@ import Postgres
 /// The columns to select from a class and the JSON encoding of each.
 ///
 /// Plans are reused for queries of the same shape. All text that is the same for every row is prepared in advance.
-public final class ReadPlan: Sendable {
+final class ReadPlan: Sendable {
     enum Encoding: Sendable {
         case text, number, boolean, json, point, polygon
         /// The plain text of `createdAt` and `updatedAt`.
@@ -84,18 +84,10 @@ public final class ReadPlan: Sendable {
     ///   - keys: The fields to return, or nil for all. The id, dates, ACL and relations are always included.
     ///   - excluded: The fields to leave out. The id, dates and ACL stay.
     ///   - hidden: Fields that the caller can't see, even if requested.
-    public convenience init(
-        _ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = []
-    ) {
-        self.init(schema, keys: keys, excluded: excluded, hidden: hidden, shortening: nil)
-    }
-
-    /// Plans reading objects of a class, with long values shortened.
-    ///
-    /// - Parameter shortening: The rule for shortening, or nil to read all values whole.
+    ///   - shortening: The rule for shortening long values, or nil to read all values whole.
     convenience init(
         _ schema: ClassSchema, keys: Set<Name>? = nil, excluded: Set<Name> = [], hidden: Set<Name> = [],
-        shortening: Shortening?
+        shortening: Shortening? = nil
     ) {
         var columns: [Column] = []
         var constants: [[UInt8]] = []
@@ -108,10 +100,7 @@ public final class ReadPlan: Sendable {
                 if excluded.contains(name) { continue }
             }
             if case .relation(let target) = field.type {
-                let marker: JSONObject = ["__type": "Relation", "className": .string(target.text)]
-                constants.append(
-                    Array(",".utf8)
-                        + JSONObject(dictionaryLiteral: (name, .object(marker))).serialized().dropFirst().dropLast())
+                constants.append(Self.relation(name, target))
                 continue
             }
             guard TableLayout.hasColumn(name.text, of: schema.name, type: field.type),
@@ -153,6 +142,12 @@ public final class ReadPlan: Sendable {
             ? anyById : anyById + " AND (\"_rperm\" IS NULL OR \"_rperm\" && $2)"
         embeddedOpening =
             Array("{\"__type\":\"Object\",\"className\":".utf8) + JSONValue.string(className).serialized()
+    }
+
+    /// Returns the member of a relation field, as in ``constants``.
+    static func relation(_ name: Name, _ target: Name) -> [UInt8] {
+        let member: JSONObject = [name: ["__type": "Relation", "className": .string(target.text)]]
+        return Array(",".utf8) + member.serialized().dropFirst().dropLast()
     }
 
     private static func encoding(_ name: String, _ type: FieldType, _ className: String) -> Encoding? {
