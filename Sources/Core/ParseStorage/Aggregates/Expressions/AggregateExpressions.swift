@@ -56,9 +56,7 @@ extension AggregateExpressions {
                 // Dates are compared in their JSON form, so the text is normalized.
                 return builder.literal(iso.flatMap(ParseDate.init(iso:))?.json ?? value)
             }
-            if object.count == 1, let (name, operand) = object.elements.first.map({ ($0.key, $0.value) }),
-                name.hasPrefix("$")
-            {
+            if let (name, operand) = AggregateOperand.operator(in: value) {
                 return try operation(name.text, operand, document)
             }
             var names: [String] = []

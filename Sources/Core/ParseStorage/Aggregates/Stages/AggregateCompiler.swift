@@ -44,7 +44,7 @@ struct AggregateCompiler {
             input = .documents(query: try near(first.operand, AggregateFields(stages)))
         }
         while let next = stages.first {
-            if !AggregateInput.readsColumns(next.name) {
+            if !AggregateInput.readersOfColumns.contains(next.name) {
                 input = .documents(query: documents(input, AggregateFields(stages)))
             }
             input = try stage(next.name, next.operand, input)

@@ -75,8 +75,7 @@ extension AggregateCompiler {
 
     private mutating func accumulator(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String
     {
-        guard let object = operand.objectValue, object.count == 1,
-            let (name, argument) = object.elements.first.map({ ($0.key, $0.value) })
+        guard let object = operand.objectValue, object.count == 1, let (name, argument) = object.elements.first
         else { throw AggregateOperand.malformed("$group") }
         let value = name == "$push" || name == "$addToSet" ? argument : try unary(argument, name)
         return try accumulation(name, value, document)

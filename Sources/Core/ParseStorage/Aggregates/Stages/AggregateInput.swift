@@ -57,11 +57,9 @@ enum AggregateInput {
         }
     }
 
-    private static let readersOfColumns: Set<Name> = [
+    static let readersOfColumns: Set<Name> = [
         "$match", "$sort", "$limit", "$skip", "$sample", "$group", "$count", "$sortByCount", "$bucket", "$facet",
     ]
-
-    static func readsColumns(_ stage: String) -> Bool { readersOfColumns.contains(stage) }
 
     /// The FROM clause for this input. Rows have the class name as their alias, so that conditions find the columns.
     ///
