@@ -66,11 +66,8 @@ package struct FilterCompiler {
 
     /// Resolves a query key in a class.
     func operand(_ path: FieldPath, _ schema: ClassSchema) -> Operand {
-        if let document {
-            let root = SystemClass.field(queriedAs: path.root)
-            return .json(JSONPath(container: document, steps: [root] + path.steps, isList: false))
-        }
         let root = SystemClass.field(queriedAs: path.root)
+        if let document { return .json(JSONPath(container: document, steps: [root] + path.steps, isList: false)) }
         guard
             let type = schema.type(of: root)
                 ?? (schema.name == "_User" && path.steps.isEmpty ? SystemClass.internalUserFields[root] : nil)

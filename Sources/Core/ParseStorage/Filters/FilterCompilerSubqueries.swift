@@ -38,8 +38,7 @@ extension FilterCompiler {
             "WITH _values AS (\(selected)) SELECT _value FROM _values "
             + "UNION ALL SELECT jsonb_array_elements(_value) FROM _values WHERE jsonb_typeof(_value) = 'array'"
         switch target {
-        case .absent: return "FALSE"
-        case .relation: return "FALSE"
+        case .absent, .relation: return "FALSE"
         case .column(let column, let type):
             return candidates(
                 type == .array ? .list(column) : .value(Self.jsonValue(column, type)), inQueryOf: outer,
