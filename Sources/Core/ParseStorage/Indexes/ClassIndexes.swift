@@ -131,8 +131,9 @@ extension SchemaCatalog {
             do {
                 return try ClassIndexes.read(
                     try await client.query(ClassIndexes.handmade, [.textArray(classNames)], readOnly: true))
-            } catch let error as PostgresError where DatabaseFailure.isVanishedRelation(error) && attempts < 5 {
-                // The next attempt no longer sees the dropped table.
+            } catch let error as PostgresError where error.sqlState == "XX000" && attempts < 5 {
+                // PostgreSQL's catalog functions fail with an internal error if their table or index was dropped since
+                // the statement began. The next attempt no longer sees it.
                 attempts += 1
             }
         }

@@ -18,17 +18,6 @@ package enum DatabaseFailure {
         }
     }
 
-    /// Whether a read on a replica was cancelled because it conflicted with replicated changes.
-    static func isConflict(_ error: PostgresError) -> Bool { error.sqlState == "40001" }
-
-    static func isMissingTable(_ error: PostgresError) -> Bool { error.sqlState == "42P01" }
-
-    /// Whether PostgreSQL reports an internal error. Its catalog functions do so if their table or index was dropped
-    /// since the statement began.
-    static func isVanishedRelation(_ error: PostgresError) -> Bool { error.sqlState == "XX000" }
-
-    static func isMissingColumn(_ error: PostgresError) -> Bool { error.sqlState == "42703" }
-
     package static func parseError(_ error: PostgresError) -> ParseError {
         switch error.sqlState {
         case "23505": duplicate(error.constraint ?? "")

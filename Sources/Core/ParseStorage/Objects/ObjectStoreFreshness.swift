@@ -20,9 +20,9 @@ extension ObjectStore {
         guard let schema = catalog.schema(className) else { return nothing() }
         do {
             return try await read(schema)
-        } catch let error as PostgresError where DatabaseFailure.isMissingTable(error) {
+        } catch let error as PostgresError where error.sqlState == "42P01" {
             return nothing()
-        } catch let error as PostgresError where DatabaseFailure.isMissingColumn(error) && !isInTransaction {
+        } catch let error as PostgresError where error.sqlState == "42703" && !isInTransaction {
             try await catalog.repair(className)
             return try await read(schema)
         }

@@ -43,8 +43,9 @@ extension ObjectStore {
             do {
                 return try await replica.reading(for: self, body)
             } catch let error as PostgresError
-                where DatabaseFailure.isStaleSchema(error) || DatabaseFailure.isConflict(error)
+                where DatabaseFailure.isStaleSchema(error) || error.sqlState == "40001"
             {
+                // The replica lacks the schema, or cancelled the read because it conflicts with replicated changes.
                 return try await body(self)
             } catch let error as PostgresError where DatabaseFailure.isOutOfReach(error) {
                 tried.append(replica)
