@@ -77,7 +77,17 @@ public struct OperatorSessionRows: Sendable {
     public func find(token: [UInt8], cookies: [[UInt8]], idle: Int) async throws -> StoredOperatorSession? {
         let rows: PostgresResult
         do {
-            rows = try await find([.bytes(token), .textArray(cookies.map(\.hexadecimal)), .double(Double(idle))])
+            rows = try await store.query(
+                """
+                SELECT "operator", "name", coalesce(_operator."role", _session."role"), "usedAt" < now() - interval '30 seconds',
+                    \(Self.isConfirmed), _operator."secret" IS NOT NULL
+                FROM "_roost_operator_session" AS _session LEFT JOIN LATERAL (
+                    SELECT o."role", o."secret", to_jsonb(o) ->> 'limits' AS "limits"
+                    FROM "_roost_operator" o WHERE o."id" = "operator") AS _operator
+                    ON TRUE
+                WHERE "token" = $1 AND encode("cookie", 'hex') = ANY($2) AND "until" > now()
+                    AND "usedAt" > now() - make_interval(secs => $3) AND _operator."limits" IS NULL
+                """, [.bytes(token), .textArray(cookies.map(\.hexadecimal)), .double(Double(idle))])
         } catch let error as PostgresError where ["42P01", "42703"].contains(error.sqlState) {
             // The tables, or columns of this version, are missing because nobody has signed in to this version yet.
             return nil
@@ -90,20 +100,6 @@ public struct OperatorSessionRows: Sendable {
         return StoredOperatorSession(
             operatorId: rows.string(0, 0), name: name, role: role, hasFactor: rows.bool(0, 5) == true,
             isConfirmed: rows.bool(0, 4) == true)
-    }
-
-    private func find(_ parameters: [PostgresParameter]) async throws -> PostgresResult {
-        try await store.query(
-            """
-            SELECT "operator", "name", coalesce(_operator."role", _session."role"), "usedAt" < now() - interval '30 seconds',
-                \(Self.isConfirmed), _operator."secret" IS NOT NULL
-            FROM "_roost_operator_session" AS _session LEFT JOIN LATERAL (
-                SELECT o."role", o."secret", to_jsonb(o) ->> 'limits' AS "limits"
-                FROM "_roost_operator" o WHERE o."id" = "operator") AS _operator
-                ON TRUE
-            WHERE "token" = $1 AND encode("cookie", 'hex') = ANY($2) AND "until" > now() AND "usedAt" > now() - make_interval(secs => $3)
-                AND _operator."limits" IS NULL
-            """, parameters)
     }
 
     /// Returns the hex-encoded hashes of the valid tickets, limited to the 1,000 that expire last.

@@ -5,16 +5,12 @@ import Postgres
 
 /// Fetches included objects level by level, with one or two round trips per level.
 struct IncludeLoader {
-    /// Returns the caller's access to a class, or throws if the caller can't read the class at all.
-    typealias AccessResolver = @Sendable (String) async throws -> ReadAccess
-
     let store: ObjectStore
     let place: ReadPlace
-    let access: AccessResolver
-
+    /// A function that returns the caller's access to a class, or throws if the caller can't read the class at all.
+    let access: @Sendable (String) async throws -> ReadAccess
     /// The maximum size of the response in bytes.
     let sizeLimit: Int
-
     /// The size in bytes above which values are shortened, or nil for never.
     let shorten: Int?
 

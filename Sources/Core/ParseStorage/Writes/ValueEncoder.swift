@@ -46,8 +46,7 @@ enum ValueEncoder {
 
     /// Encodes text for a column. PostgreSQL can't store NUL characters.
     static func text(_ text: String) throws(ParseError) -> PostgresParameter {
-        guard !text.utf8.contains(0) else { throw nulCharacter }
-        return .text(text)
+        .text(try ValueText.checked(text))
     }
 
     /// Encodes JSON for a jsonb column. Rejects NUL characters, and nested keys that contain `$` or a dot.
