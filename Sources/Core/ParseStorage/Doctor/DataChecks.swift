@@ -16,9 +16,11 @@ struct DataChecks: Sendable {
 
     /// A check of rows. Its statement returns the number of bad rows and some examples.
     private struct Question: Sendable {
+        /// The place of the check, for a report that it couldn't run.
         let subject: String
         let sql: String
-        let finding: @Sendable (_ count: Int, _ examples: [String]) -> Finding
+        /// The finding without the number of bad rows and examples.
+        let finding: Finding
     }
 
     /// Runs all checks one after the other. Throws `PostgresError` if the connection fails, and `CancellationError`.
@@ -28,8 +30,11 @@ struct DataChecks: Sendable {
             try Task.checkCancellation()
             do {
                 let rows = try await client.slowQuery(Statement(question.sql), timeLimit: Self.timeLimit)
-                let count = Int(rows.int(0, 0) ?? 0)
-                if count > 0 { findings.append(question.finding(count, rows.textArray(0, 1) ?? [])) }
+                guard let count = rows.int(0, 0), count > 0 else { continue }
+                var finding = question.finding
+                finding.words += ": \(count)"
+                finding.examples = rows.textArray(0, 1) ?? []
+                findings.append(finding)
             } catch let error as PostgresError where error.kind == .server {
                 let why = error.sqlState == "57014" ? "it takes longer than \(Self.timeLimit)" : error.message
                 findings.append(Finding(.notLookedAt, .note, question.subject, "not checked: \(why)"))
@@ -67,12 +72,9 @@ struct DataChecks: Sendable {
             + "WHERE \(quoted) IS NOT NULL LIMIT \(maxRows)) AS s"
         let condition = exists(target, "s.target").map { " WHERE NOT \($0)" } ?? ""
         return Question(
-            subject: "\(className).\(field)", sql: Self.counting("SELECT s.id::text FROM \(owners)\(condition)")
-        ) { count, examples in
-            Finding(
-                .danglingPointers, .warning, "\(className).\(field)",
-                "pointers to missing objects of \(target): \(count)", examples: examples)
-        }
+            subject: "\(className).\(field)", sql: Self.counting("SELECT s.id::text FROM \(owners)\(condition)"),
+            finding: Finding(
+                .danglingPointers, .warning, "\(className).\(field)", "pointers to missing objects of \(target)"))
     }
 
     private func orphanedRows(_ className: String, _ field: String, _ target: String) -> Question? {
@@ -90,12 +92,11 @@ struct DataChecks: Sendable {
             : Finding.Remedy(
                 words: "remove the orphaned rows of the relation \(className).\(field)",
                 statements: ["DELETE FROM \(table) j\(condition)"])
-        return Question(subject: join, sql: Self.counting(rows + condition)) { count, examples in
-            Finding(
-                .orphanedRelationRows, .warning, "\(className).\(field)",
-                "relation rows from or to missing objects: \(count)", examples: examples,
-                remedy: remedy)
-        }
+        return Question(
+            subject: join, sql: Self.counting(rows + condition),
+            finding: Finding(
+                .orphanedRelationRows, .warning, "\(className).\(field)", "relation rows from or to missing objects",
+                remedy: remedy))
     }
 
     /// Returns the condition that an object exists, or nil if its class has no table.
@@ -111,12 +112,11 @@ struct DataChecks: Sendable {
         let rows =
             "SELECT \"objectId\"::text FROM (SELECT \"objectId\", \(column) AS v FROM \(SQL.identifier(className)) "
             + "WHERE \(column) IS NOT NULL LIMIT \(maxRows)) s WHERE position('\"__op\": ' in s.v::text) > 0"
-        return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
-            Finding(
+        return Question(
+            subject: "\(className).\(field)", sql: Self.counting(rows),
+            finding: Finding(
                 .literalOperations, .warning, "\(className).\(field)",
-                "objects with an operation (__op) stored as data: \(count)",
-                examples: examples)
-        }
+                "objects with an operation (__op) stored as data"))
     }
 
     private var userQuestions: [Question] {
@@ -139,12 +139,11 @@ struct DataChecks: Sendable {
             "SELECT \"objectId\"::text FROM (SELECT \"objectId\", \"_hashed_password\" AS h FROM \"_User\" "
             + "WHERE \"_hashed_password\" IS NOT NULL LIMIT \(maxRows)) s "
             + "WHERE h !~ '^[$]2[abxy][$](0[4-9]|[12][0-9]|3[01])[$][./A-Za-z0-9]{53}$'"
-        return Question(subject: "_User", sql: Self.counting(rows)) { count, examples in
-            Finding(
-                .oddHashes, .error, "_User",
-                "users whose password hash isn't bcrypt and who must reset their password: \(count)",
-                examples: examples)
-        }
+        return Question(
+            subject: "_User", sql: Self.counting(rows),
+            finding: Finding(
+                .oddHashes, .error, "_User", "users whose password hash isn't bcrypt and who must reset their password")
+        )
     }
 
     /// Finds values that differ only in case, such as user names.
@@ -153,10 +152,10 @@ struct DataChecks: Sendable {
         let rows =
             "SELECT min(v) FROM (SELECT \(column) AS v FROM \(SQL.identifier(className)) "
             + "WHERE \(column) IS NOT NULL LIMIT \(maxRows)) s GROUP BY lower(v) HAVING count(*) > 1"
-        return Question(subject: "\(className).\(field)", sql: Self.counting(rows)) { count, examples in
-            Finding(
+        return Question(
+            subject: "\(className).\(field)", sql: Self.counting(rows),
+            finding: Finding(
                 .sameInAnyCase, .warning, "\(className).\(field)",
-                "values of several \(what) that differ only in case: \(count)", examples: examples)
-        }
+                "values of several \(what) that differ only in case"))
     }
 }

@@ -56,7 +56,7 @@ public struct Finding: Sendable, Equatable {
     /// The class, field (`class.field`), table or setting concerned.
     public let subject: String
     /// A description of the problem.
-    public let words: String
+    public internal(set) var words: String
     /// Some of the affected objects or values.
     public var examples: [String] = []
     /// The safe fix, or nil if the operator must decide.
