@@ -83,19 +83,17 @@ extension AggregateExpressions {
     }
 
     /// A time zone that converts SQL times.
-    struct Zone {
-        fileprivate enum Kind {
-            case utc
-            case offset(String)
-            case named(String)
-        }
-
-        fileprivate let kind: Kind
+    enum Zone {
+        case universal
+        /// The offset from UTC in minutes, as SQL.
+        case offset(String)
+        /// The name of the zone, as SQL.
+        case named(String)
 
         /// The zone's name or its offset in minutes, as an SQL text, or NULL for UTC.
         var name: String {
-            switch kind {
-            case .utc: "NULL"
+            switch self {
+            case .universal: "NULL"
             case .offset(let minutes): "\(minutes)::int::text"
             case .named(let name): name
             }
@@ -103,8 +101,8 @@ extension AggregateExpressions {
 
         /// Converts a UTC time to local time.
         func local(_ utc: String) -> String {
-            switch kind {
-            case .utc: utc
+            switch self {
+            case .universal: utc
             case .offset(let minutes): "(\(utc) + make_interval(mins => \(minutes)::int))"
             case .named(let name): "(\(utc) AT TIME ZONE 'UTC' AT TIME ZONE \(name))"
             }
@@ -112,8 +110,8 @@ extension AggregateExpressions {
 
         /// Converts a local time to UTC.
         func utc(_ local: String) -> String {
-            switch kind {
-            case .utc: local
+            switch self {
+            case .universal: local
             case .offset(let minutes): "(\(local) - make_interval(mins => \(minutes)::int))"
             case .named(let name): "(\(local) AT TIME ZONE \(name) AT TIME ZONE 'UTC')"
             }
@@ -126,7 +124,7 @@ extension AggregateExpressions {
         let unknown = ParseError(
             ParseError.invalidQuery, "unrecognized time zone identifier: \"\(zone.stringValue ?? zone.text)\"")
         guard let name = zone.stringValue, name.utf8.count <= 64, !name.utf8.contains(0) else { throw unknown }
-        if name == "UTC" || name == "GMT" || name == "Z" { return Zone(kind: .utc) }
+        if name == "UTC" || name == "GMT" || name == "Z" { return .universal }
         if let sign = name.utf8.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
             let digits = name.utf8.dropFirst().filter { $0 != UInt8(ascii: ":") }
             guard digits.count == 2 || digits.count == 4, digits.allSatisfy({ (48...57).contains($0) }),
@@ -134,9 +132,9 @@ extension AggregateExpressions {
             else { throw unknown }
             let minutes = digits.count == 2 ? number * 60 : number / 100 * 60 + number % 100
             guard number % 100 < 60 || digits.count == 2, minutes < 24 * 60 else { throw unknown }
-            return Zone(kind: .offset(builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes)))))
+            return .offset(builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes))))
         }
         // Looking up a zone is slow, because PostgreSQL reads all its zones. A subquery runs only once per statement.
-        return Zone(kind: .named("(SELECT roost_zone(\(builder.bind(.text(name)))))"))
+        return .named("(SELECT roost_zone(\(builder.bind(.text(name)))))")
     }
 }
