@@ -48,7 +48,6 @@ extension AccountRows {
     /// - Parameter username: The required user name, or nil to accept any.
     /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func user(with token: String, _ purpose: TokenPurpose, username: String? = nil) async throws -> MailUser? {
-        guard !token.utf8.contains(0), username?.utf8.contains(0) != true else { return nil }
         let named = username == nil ? "" : " AND \"username\" = $2"
         let user = try await mailUser(
             purpose, where: "hashtextextended(\(purpose.column), 0) = hashtextextended($1, 0)\(named) LIMIT 1",
@@ -63,7 +62,6 @@ extension AccountRows {
     public func user(withMail address: String, _ purpose: TokenPurpose, ignoresCase: Bool = false) async throws
         -> MailUser?
     {
-        guard !address.utf8.contains(0) else { return nil }
         func equals(_ column: String) -> String {
             ignoresCase ? "roost_fold(\"\(column)\") = roost_fold($1)" : "\"\(column)\" = $1"
         }
@@ -75,20 +73,19 @@ extension AccountRows {
 
     /// Returns the user with this name, or nil if no user has it.
     public func user(named username: String, _ purpose: TokenPurpose) async throws -> MailUser? {
-        guard !username.utf8.contains(0) else { return nil }
-        return try await mailUser(purpose, where: "\"username\" = $1 LIMIT 1", [username])
+        try await mailUser(purpose, where: "\"username\" = $1 LIMIT 1", [username])
     }
 
     /// Returns the user with this id, or nil if no user has it.
     public func mailUser(_ id: String, _ purpose: TokenPurpose) async throws -> MailUser? {
-        guard !id.utf8.contains(0) else { return nil }
-        return try await mailUser(purpose, where: "\"objectId\" = $1", [id])
+        try await mailUser(purpose, where: "\"objectId\" = $1", [id])
     }
 
     private func mailUser(_ purpose: TokenPurpose, where condition: String, _ values: [String]) async throws
         -> MailUser?
     {
-        try await store.convertingErrors {
+        guard !values.contains(where: { $0.utf8.contains(0) }) else { return nil }
+        return try await store.convertingErrors {
             let rows = try await store.query(
                 "SELECT \"objectId\", \"username\", \"email\", \"emailVerified\", \(purpose.column), "
                     + "\(purpose.expiry) FROM \"_User\" WHERE \(condition)", values.map { .text($0) }, readOnly: true)
