@@ -96,16 +96,14 @@ extension FilterCompiler {
     private mutating func compare(_ comparison: Comparison, _ value: JSONValue, _ place: JSONPlace) -> String {
         let symbol = comparison.symbol
         switch value {
-        case .number:
-            guard let bytes = Self.bytes(value) else { return "FALSE" }
-            return candidates(place, "jsonb_typeof(v) = 'number' AND v \(symbol) \(builder.bind(.jsonb(bytes)))")
+        case .number, .bool:
+            let kind = value.boolValue == nil ? "number" : "boolean"
+            return candidates(
+                place, "jsonb_typeof(v) = '\(kind)' AND v \(symbol) \(builder.bind(.jsonb(value.serialized())))")
         case .string(let text):
             guard !text.utf8.contains(0) else { return "FALSE" }
             return candidates(
                 place, "jsonb_typeof(v) = 'string' AND (v #>> '{}') \(symbol) \(builder.bind(.text(text)))")
-        case .bool:
-            guard let bytes = Self.bytes(value) else { return "FALSE" }
-            return candidates(place, "jsonb_typeof(v) = 'boolean' AND v \(symbol) \(builder.bind(.jsonb(bytes)))")
         case .object where value["__type"]?.stringValue == "Date":
             guard let date = value["iso"]?.stringValue.flatMap(ParseDate.init(iso:)) else { return "FALSE" }
             return candidates(
