@@ -5,9 +5,9 @@ public import ParseModel
 ///
 /// Field names never begin with `$`.
 public struct IndexOptions: Sendable {
-    let isUnique: Bool
+    private(set) var isUnique = false
     /// The SQL condition on the indexed objects, without parameters, or nil for all objects.
-    let condition: String?
+    private(set) var condition: String?
 
     /// Parses the options of a definition.
     ///
@@ -17,8 +17,6 @@ public struct IndexOptions: Sendable {
     /// - Throws: 102 for unknown options and fields, and for options that the class or PostgreSQL can't support; 105
     ///   for invalid field names.
     public init(_ definition: JSONObject, of schema: ClassSchema) throws(ParseError) {
-        var isUnique = false
-        var condition: String?
         for (option, value) in definition where Self.isOption(option.text) {
             switch option {
             case "$unique":
@@ -28,8 +26,6 @@ public struct IndexOptions: Sendable {
             default: throw Self.refusal("\(option) does not exist")
             }
         }
-        self.isUnique = isUnique
-        self.condition = condition
         guard isUnique || condition != nil else { return }
         for column in Self.columns(of: definition).keys {
             let field = IndexDefinition.field(column.text, of: schema)
