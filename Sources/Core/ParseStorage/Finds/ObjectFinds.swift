@@ -9,17 +9,15 @@ extension ObjectStore {
     ///
     /// - Throws: `ParseError` or `ServiceUnavailable`, or an error of `accessToIncluded`.
     public func find(_ request: FindRequest) async throws -> Found {
-        try await convertingErrors {
-            try await fresh(request.className, otherwise: Self.nothing(request)) { try await find(request, $0) }
+        let nothing = Found(
+            result: nil, plan: nil, access: request.access, links: request.links, count: request.wantsCount ? 0 : nil)
+        return try await convertingErrors {
+            try await fresh(request.className, otherwise: nothing) { try await find(request, $0) ?? nothing }
         }
     }
 
-    private static func nothing(_ request: FindRequest) -> Found {
-        Found(
-            result: nil, plan: nil, access: request.access, links: request.links, count: request.wantsCount ? 0 : nil)
-    }
-
-    private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found {
+    /// Returns nil if neither objects nor their number are requested.
+    private func find(_ request: FindRequest, _ schema: ClassSchema) async throws -> Found? {
         // Owner rules may need fields that are hidden from others.
         let isDecidedPerRow = !request.access.ownerRules.isEmpty
         let hidden = isDecidedPerRow ? [] : request.access.hidden
@@ -46,7 +44,7 @@ extension ObjectStore {
                     "SELECT count(*) FROM \(SQL.identifier(schema.name)) WHERE \(condition)",
                     compiler.builder.parameters))
         }
-        guard !statements.isEmpty else { return Self.nothing(request) }
+        guard !statements.isEmpty else { return nil }
         let results: [PostgresResult]
         if byId != nil, !request.wantsCount {
             results =
