@@ -38,10 +38,8 @@ struct DistributedTables {
     /// Returns the column definitions of a new table. The primary key includes the distribution column, since each
     /// shard checks uniqueness only within itself.
     static func columns(of schema: ClassSchema) -> [String] {
-        let columns = TableLayout.columnDefinitions(of: schema)
-        guard let field = schema.placingField else { return columns }
-        let key = " PRIMARY KEY"
-        return columns.map { $0.hasSuffix(key) ? String($0.dropLast(key.count)) : $0 }
+        guard let field = schema.placingField else { return TableLayout.columnDefinitions(of: schema) }
+        return TableLayout.columns(of: schema).map(\.definition)
             + ["PRIMARY KEY (\"objectId\", \(SQL.identifier(field.text)))"]
     }
 

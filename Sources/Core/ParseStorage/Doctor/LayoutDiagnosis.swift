@@ -31,8 +31,8 @@ package struct LayoutDiagnosis {
 
     private func tableFindings(_ schema: ClassSchema) -> [Finding] {
         let table = SQL.identifier(schema.name)
-        let definitions = TableLayout.columnDefinitions(of: schema)
         guard let stored = facts.tables[schema.name] else {
+            let definitions = TableLayout.columnDefinitions(of: schema)
             return [
                 Finding(
                     .missingTable, .error, schema.name, "the class has no table",
@@ -41,31 +41,30 @@ package struct LayoutDiagnosis {
                         statements: ["CREATE TABLE IF NOT EXISTS \(table) (\(definitions.joined(separator: ", ")))"]))
             ]
         }
+        let columns = TableLayout.columns(of: schema)
         var findings: [Finding] = []
-        for definition in definitions where !definition.hasSuffix(" PRIMARY KEY") {
-            guard let column = stored.columns.first(where: { definition.hasPrefix(SQL.identifier($0.name) + " ") })
-            else {
-                let name = Self.name(in: definition)
+        for wanted in columns where !wanted.isKey {
+            let name = wanted.name
+            guard let column = stored.column(name) else {
                 if isMadeAtStart(name, of: schema.name) { continue }
                 findings.append(
                     Finding(
                         .missingColumn, .error, "\(schema.name).\(name)", "the field has no column",
                         remedy: .init(
                             words: "add the column \(name) to \(schema.name)",
-                            statements: ["ALTER TABLE \(table) ADD COLUMN IF NOT EXISTS \(definition)"])))
+                            statements: ["ALTER TABLE \(table) ADD COLUMN IF NOT EXISTS \(wanted.definition)"])))
                 continue
             }
-            let wanted = String(definition.dropFirst(SQL.identifier(column.name).count + 1))
-            if !Self.isSame(column.typeName, wanted) {
+            if !Self.isSame(column.typeName, wanted.type) {
                 findings.append(
                     Finding(
-                        .columnType, .error, "\(schema.name).\(column.name)",
-                        "the column has the type \(column.typeName), but the field needs \(wanted)"))
+                        .columnType, .error, "\(schema.name).\(name)",
+                        "the column has the type \(column.typeName), but the field needs \(wanted.type)"))
             }
         }
         let fields = Set(schema.fields.keys)
         for column in stored.columns where !fields.contains(Name(column.name)) {
-            let isOurs = definitions.contains { $0.hasPrefix(SQL.identifier(column.name) + " ") }
+            let isOurs = columns.contains { $0.name.hasSameBytes(as: column.name) }
             guard !isOurs, !column.isGenerated else { continue }
             findings.append(
                 Finding(
@@ -80,23 +79,6 @@ package struct LayoutDiagnosis {
     private func isMadeAtStart(_ column: String, of className: String) -> Bool {
         StartDiagnosis.systemClasses.contains { $0.hasSameBytes(as: className) }
             && (SystemClass.isDefaultField(column, of: className) || column.hasPrefix("_"))
-    }
-
-    private static func name(in definition: String) -> String {
-        // Quotation marks within a quoted name are doubled.
-        var name = ""
-        var isQuote = false
-        for character in definition.dropFirst() {
-            if character == "\"" {
-                if isQuote { name.append(character) }
-                isQuote.toggle()
-            } else if isQuote {
-                break
-            } else {
-                name.append(character)
-            }
-        }
-        return name
     }
 
     private static func isSame(_ actual: String, _ wanted: String) -> Bool {

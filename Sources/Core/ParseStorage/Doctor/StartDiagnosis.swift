@@ -43,11 +43,9 @@ struct StartDiagnosis {
 
     private func columns(of schema: ClassSchema, listed: Bool) -> [(subject: String, words: String)] {
         guard let stored = facts.tables[schema.name] else { return [(schema.name, "creates the table")] }
-        let missing = TableLayout.columnDefinitions(of: schema).filter { definition in
-            !stored.columns.contains { definition.hasPrefix(SQL.identifier($0.name) + " ") }
-        }
+        let missing = TableLayout.columns(of: schema).filter { stored.column($0.name) == nil }
         guard !missing.isEmpty else { return [] }
-        return [(schema.name, "creates the columns \(missing.joined(separator: ", "))")]
+        return [(schema.name, "creates the columns \(missing.map(\.definition).joined(separator: ", "))")]
     }
 
     static let functionNames: [Name] = {

@@ -95,11 +95,10 @@ public struct DatabaseInstaller: Sendable {
         let rows = try await client.query(
             "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
             [.text(SQL.identifier(name))])
-        let present = Set((0..<rows.rowCount).compactMap { rows.string($0, 0) }.map(SQL.identifier))
-        let isComplete = TableLayout.columnDefinitions(of: schema).allSatisfy { definition in
-            present.contains { definition.hasPrefix($0 + " ") }
+        let present = Set((0..<rows.rowCount).compactMap { rows.string($0, 0) })
+        if TableLayout.columns(of: schema).contains(where: { !present.contains($0.name) }) {
+            try await catalog.repair(name)
         }
-        if !isComplete { try await catalog.repair(name) }
     }
 
     /// Creates missing classes, fields and indexes from a list of definitions in parse-server's schema format.
@@ -136,17 +135,15 @@ public struct DatabaseInstaller: Sendable {
         SystemClass.volatileNames.map { name in
             let schema = ClassSchema(name: name.text)
             let table = SQL.identifier(name.text)
-            let columns = TableLayout.columnDefinitions(of: schema)
-            let upgrades = columns.filter { !$0.hasSuffix("PRIMARY KEY") }.map { "ADD COLUMN IF NOT EXISTS \($0)" }
-            let names = columns.map { SQL.literal(String($0.prefix { $0 != " " })) }.joined(separator: ", ")
+            let names = TableLayout.columns(of: schema).map { SQL.literal($0.name) }.joined(separator: ", ")
             // An ALTER TABLE locks the table even if it changes nothing.
             return """
-                CREATE TABLE IF NOT EXISTS \(table) (\(columns.joined(separator: ", ")));
+                CREATE TABLE IF NOT EXISTS \(table) (\(TableLayout.columnDefinitions(of: schema).joined(separator: ", ")));
                 DO $$ BEGIN
                 IF EXISTS (SELECT FROM unnest(ARRAY[\(names)]) c WHERE NOT EXISTS (
                     SELECT FROM pg_attribute WHERE attrelid = to_regclass(\(SQL.literal(table)))
-                    AND '"' || attname || '"' = c AND NOT attisdropped)) THEN
-                    ALTER TABLE \(table) \(upgrades.joined(separator: ", "));
+                    AND attname = c AND NOT attisdropped)) THEN
+                    ALTER TABLE \(table) \(TableLayout.missingColumns(of: schema));
                 END IF;
                 END $$;
                 """

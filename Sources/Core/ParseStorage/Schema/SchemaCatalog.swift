@@ -281,10 +281,8 @@ public final class SchemaCatalog: Sendable {
     /// Adds columns that the schema lists but the table lacks, for example because an older server created it.
     func repair(_ className: String) async throws {
         guard let schema = schema(className) else { return }
-        let columns = TableLayout.columnDefinitions(of: schema).filter { !$0.hasSuffix("PRIMARY KEY") }
-            .map { "ADD COLUMN IF NOT EXISTS \($0)" }
         try await SchemaTransaction(client: client, gate: gate).run(
-            "ALTER TABLE IF EXISTS \(SQL.identifier(className)) \(columns.joined(separator: ", "))")
+            "ALTER TABLE IF EXISTS \(SQL.identifier(className)) \(TableLayout.missingColumns(of: schema))")
         logger.warning("added missing columns to a table", metadata: ["class": "\(className)"])
     }
 }

@@ -54,24 +54,43 @@ package enum TableLayout {
     /// Whether the objects of a class have ACLs, which are stored in two extra columns.
     static func hasPermissions(_ className: String) -> Bool { !classesWithoutACL.contains(className) }
 
-    /// Returns the column definitions of a new table for `CREATE TABLE`.
-    static func columnDefinitions(of schema: ClassSchema) -> [String] {
-        var definitions: [String] = []
+    struct Column {
+        let name: String
+        /// The SQL type.
+        let type: String
+
+        /// The name and type, as in `CREATE TABLE` and `ADD COLUMN`.
+        var definition: String { "\(SQL.identifier(name)) \(type)" }
+        /// Whether the column is the primary key.
+        var isKey: Bool { name == "objectId" }
+    }
+
+    /// Returns the columns that the table of a class should have.
+    static func columns(of schema: ClassSchema) -> [Column] {
+        var columns: [Column] = []
         for (name, field) in schema.fields where hasColumn(name.text, of: schema.name, type: field.type) {
-            guard let type = columnType(field.type) else { continue }
-            let key = name == "objectId" ? " PRIMARY KEY" : ""
-            definitions.append("\(SQL.identifier(name.text)) \(type)\(key)")
+            if let type = columnType(field.type) { columns.append(Column(name: name.text, type: type)) }
         }
         if hasPermissions(schema.name) {
-            definitions.append("\"_rperm\" text[]")
-            definitions.append("\"_wperm\" text[]")
+            columns += ["_rperm", "_wperm"].map { Column(name: $0, type: "text[]") }
         }
         if schema.name == "_User" {
             for (name, type) in SystemClass.internalUserFields.sorted(by: { $0.key < $1.key }) {
-                definitions.append("\(SQL.identifier(name.text)) \(columnType(type) ?? "text")")
+                columns.append(Column(name: name.text, type: columnType(type) ?? "text"))
             }
         }
-        return definitions
+        return columns
+    }
+
+    /// Returns the column definitions of a new table for `CREATE TABLE`.
+    static func columnDefinitions(of schema: ClassSchema) -> [String] {
+        columns(of: schema).map { $0.isKey ? "\($0.definition) PRIMARY KEY" : $0.definition }
+    }
+
+    /// Returns the clauses of an `ALTER TABLE` that add missing columns.
+    static func missingColumns(of schema: ClassSchema) -> String {
+        columns(of: schema).filter { !$0.isKey }.map { "ADD COLUMN IF NOT EXISTS \($0.definition)" }
+            .joined(separator: ", ")
     }
 
     /// Default columns that some system tables lack.
