@@ -32,10 +32,9 @@ public struct IndexSizeRows: Sendable {
     ///
     /// - Throws: `ParseError` or `ServiceUnavailable`.
     public func sizes(of schema: ClassSchema) async throws -> (indexes: [IndexSize], since: ParseDate?) {
-        let joins = schema.fields.filter { $0.value.type.isRelation }
-            .map { TableLayout.joinTable(field: $0.key.text, className: schema.name) }
+        let tables = [schema.name] + schema.relations.map(\.table)
         let rows = try await store.convertingErrors {
-            try await store.client.slowQuery(Statement(Self.listing, [.textArray([schema.name] + joins)]))
+            try await store.client.slowQuery(Statement(Self.listing, [.textArray(tables)]))
         }
         let since = try await store.convertingErrors {
             try await store.client.slowQuery(

@@ -44,21 +44,16 @@ struct TrashedRow {
         return (names, names.map { schema.fields[Name($0)]?.type == .array ? "array" : "object" })
     }
 
-    private var relationFields: [Name] {
-        schema.fields.compactMap { name, field in field.type.isRelation ? name : nil }
-    }
-
     /// Returns the SQL for the members of the relations that the object owns.
     ///
     /// - Parameter id: The object's id as SQL. It must not be a column, because Citus can't run a subquery per changed
     ///   row.
     func relations(of id: String, _ builder: inout SQLBuilder) -> String {
-        let fields = relationFields
-        guard !fields.isEmpty else { return "NULL::jsonb" }
-        let names = builder.bind(.textArray(fields.texts))
-        let members = fields.map { (field: Name) -> String in
-            let join = SQL.identifier(TableLayout.joinTable(field: field.text, className: schema.name))
-            return "(SELECT jsonb_agg(\"relatedId\") FROM \(join) WHERE \"owningId\" = \(id))"
+        let relations = schema.relations
+        guard !relations.isEmpty else { return "NULL::jsonb" }
+        let names = builder.bind(.textArray(relations.map(\.field)))
+        let members = relations.map { _, table in
+            "(SELECT jsonb_agg(\"relatedId\") FROM \(SQL.identifier(table)) WHERE \"owningId\" = \(id))"
         }
         return """
             (SELECT jsonb_object_agg(_name, _members)
@@ -70,7 +65,7 @@ struct TrashedRow {
     /// Returns the SQL for the names of fields that the trashed object has and the class no longer has.
     func lost(_ builder: inout SQLBuilder) -> String {
         let (table, relations) = (
-            builder.bind(.text(SQL.identifier(schema.name))), builder.bind(.textArray(relationFields.texts))
+            builder.bind(.text(SQL.identifier(schema.name))), builder.bind(.textArray(schema.relations.map(\.field)))
         )
         return """
             ARRAY(SELECT _name FROM jsonb_each(_kept."_row") AS _value(_name, _value) WHERE _value <> 'null'
@@ -83,18 +78,14 @@ struct TrashedRow {
 
     /// Returns the parts of a statement that restore the members of the relations.
     func restoredRelations(_ builder: inout SQLBuilder) -> [String] {
-        var parts: [String] = []
-        for (index, field) in relationFields.enumerated() {
-            let name = builder.bind(.text(field.text))
-            let join = SQL.identifier(TableLayout.joinTable(field: field.text, className: schema.name))
-            parts.append(
-                """
-                _related\(index) AS (
-                    INSERT INTO \(join) ("relatedId", "owningId") SELECT _member, _kept."_object" FROM _kept,
-                        jsonb_array_elements_text(_kept."_relations" -> \(name)) AS _members(_member)
-                    ON CONFLICT DO NOTHING)
-                """)
+        schema.relations.enumerated().map { index, relation in
+            """
+            _related\(index) AS (
+                INSERT INTO \(SQL.identifier(relation.table)) ("relatedId", "owningId")
+                SELECT _member, _kept."_object" FROM _kept, jsonb_array_elements_text(
+                    _kept."_relations" -> \(builder.bind(.text(relation.field)))) AS _members(_member)
+                ON CONFLICT DO NOTHING)
+            """
         }
-        return parts
     }
 }

@@ -59,11 +59,7 @@ public struct Doctor: Sendable {
 
     private func sizes(_ facts: DatabaseFacts) async throws -> [ClassSize] {
         var names = Set(facts.classes.map { Name($0.name) }).union(SystemClass.volatileNames)
-        for schema in facts.classes {
-            for (name, field) in schema.fields where field.type.isRelation {
-                names.insert(Name(TableLayout.joinTable(field: name.text, className: schema.name)))
-            }
-        }
+        for relation in facts.classes.flatMap(\.relations) { names.insert(Name(relation.table)) }
         var sizes: [ClassSize] = []
         for table in facts.tables.values.filter({ names.contains(Name($0.name)) }).sorted(by: {
             Name($0.name) < Name($1.name)

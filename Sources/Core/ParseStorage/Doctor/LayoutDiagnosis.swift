@@ -87,18 +87,13 @@ package struct LayoutDiagnosis {
     }
 
     private func relationFindings(_ schema: ClassSchema) -> [Finding] {
-        schema.fields.compactMap { name, field in
-            let table = TableLayout.joinTable(field: name.text, className: schema.name)
-            guard field.type.isRelation, facts.tables[Name(table)] == nil, table.utf8.count <= 63 else { return nil }
+        schema.relations.compactMap { name, table in
+            guard facts.tables[Name(table)] == nil, table.utf8.count <= 63 else { return nil }
             return Finding(
                 .missingRelation, .warning, "\(schema.name).\(name)", "the relation has no table and is empty",
                 remedy: .init(
                     words: "create an empty table for the relation \(schema.name).\(name)",
-                    statements: [
-                        "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" varchar(120), "
-                            + "\"owningId\" varchar(120), PRIMARY KEY (\"relatedId\", \"owningId\"))",
-                        RelationIndex.statement(field: name.text, className: schema.name),
-                    ]))
+                    statements: JoinTable.statements(field: name, of: schema)))
         }
     }
 
@@ -118,8 +113,7 @@ package struct LayoutDiagnosis {
         owned.formUnion(SystemClass.volatileNames)
         for schema in classes {
             owned.insert(Name(schema.name))
-            for (name, field) in schema.fields where field.type.isRelation {
-                let join = TableLayout.joinTable(field: name.text, className: schema.name)
+            for (_, join) in schema.relations {
                 owned.insert(Name(join))
                 if join.utf8.count > 63 { owned.insert(Name(String(decoding: join.utf8.prefix(63), as: UTF8.self))) }
             }

@@ -45,30 +45,17 @@ package struct SlowQueries: Sendable {
         let indexed = Set(
             facts.indexes.filter { $0.isValid && $0.isWhole && $0.keys.first == "owningId" }.map { Name($0.table) })
         return facts.classes.flatMap { schema in
-            schema.fields.compactMap { name, field -> Finding? in
-                let join = TableLayout.joinTable(field: name.text, className: schema.name)
-                guard field.type.isRelation, join.utf8.count <= 63, facts.tables[Name(join)] != nil,
-                    !indexed.contains(Name(join))
-                else { return nil }
+            schema.relations.compactMap { name, join -> Finding? in
+                guard join.utf8.count <= 63, facts.tables[Name(join)] != nil, !indexed.contains(Name(join)) else {
+                    return nil
+                }
                 return Finding(
                     .missingIndex, .warning, "\(schema.name).\(name)",
                     "lookups by one object scan the whole relation",
                     remedy: .init(
                         words: "build an index for the relation \(schema.name).\(name) without blocking writes",
-                        statements: [
-                            RelationIndex.statement(field: name.text, className: schema.name)
-                        ]))
+                        statements: [JoinTable.index(field: name, className: schema.name, concurrently: true)]))
             }
         }
-    }
-}
-
-/// The index for looking up the objects in one object's relation.
-enum RelationIndex {
-    /// Returns the statement that builds the index without blocking writes.
-    static func statement(field: String, className: String) -> String {
-        let name = IndexName.ofRoost("roost_owner:\(field):\(className)")
-        let table = SQL.identifier(TableLayout.joinTable(field: field, className: className))
-        return "CREATE INDEX CONCURRENTLY IF NOT EXISTS \(SQL.identifier(name)) ON \(table) (\"owningId\")"
     }
 }

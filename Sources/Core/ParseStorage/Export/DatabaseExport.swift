@@ -119,8 +119,7 @@ public struct DatabaseExport: Sendable {
         of schema: ClassSchema, _ stored: [Name: StoredTable], _ request: Request
     ) -> [Table] {
         var tables = [classTable(schema, stored[Name(schema.name)], request)]
-        for (name, field) in schema.fields where field.type.isRelation {
-            let join = TableLayout.joinTable(field: name.text, className: schema.name)
+        for (_, join) in schema.relations {
             // PostgreSQL truncates names to 63 bytes.
             let known = stored[Name(join)] ?? stored[Name(cut(join))]
             let source = known.map { _ in

@@ -10,12 +10,7 @@ struct ClassIndexes {
     /// The size in bytes above which a table gets its indexes outside the transaction of the schema change.
     private static let largeTable: Int64 = 4 * 1024 * 1024
 
-    private var tables: [String] {
-        [schema.name]
-            + schema.fields.compactMap { name, field in
-                field.type.isRelation ? TableLayout.joinTable(field: name.text, className: schema.name) : nil
-            }
-    }
+    private var tables: [String] { [schema.name] + schema.relations.map(\.table) }
 
     /// Whether the class has a table above 4 MB, on which an index build would block writers for long.
     func areOnLargeTables() async throws -> Bool {

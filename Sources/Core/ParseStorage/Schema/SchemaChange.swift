@@ -39,9 +39,8 @@ struct SchemaChange {
 
     /// Drops the table, the join tables and the `_SCHEMA` row of a class.
     static func drop(_ className: String, _ current: ClassSchema?, _ session: PostgresSession) async throws {
-        for (name, field) in current?.fields ?? [:] where field.type.isRelation {
-            let table = TableLayout.joinTable(field: name.text, className: className)
-            _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(table))", [])
+        for (_, table) in current?.relations ?? [] {
+            _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(table))")
         }
         _ = try await session.query("DROP TABLE IF EXISTS \(SQL.identifier(className))", [])
         _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
@@ -143,7 +142,9 @@ struct SchemaChange {
         }
         for (name, field) in wanted.fields where isNew(name.text, field) {
             if field.type.isRelation {
-                for statement in joinTableStatements(field: name.text) { _ = try await session.query(statement, []) }
+                for statement in JoinTable.statements(field: name.text, of: wanted) {
+                    _ = try await session.query(statement)
+                }
                 try await distributed.place(
                     relation: TableLayout.joinTable(field: name.text, className: wanted.name))
             } else if let type = TableLayout.columnType(field.type),
@@ -161,16 +162,27 @@ struct SchemaChange {
         }
     }
 
-    /// Returns the statements for a relation's table, with an index by owner, which parse-server doesn't create.
-    private func joinTableStatements(field: String) -> [String] {
-        let table = TableLayout.joinTable(field: field, className: wanted.name)
-        let type = DistributedTables.idType(of: wanted)
+}
+
+/// The table of a relation.
+enum JoinTable {
+    /// Returns the statements that create the table and its index by owner.
+    static func statements(field: String, of schema: ClassSchema) -> [String] {
+        let table = SQL.identifier(TableLayout.joinTable(field: field, className: schema.name))
+        let type = DistributedTables.idType(of: schema)
         return [
-            "CREATE TABLE IF NOT EXISTS \(SQL.identifier(table)) (\"relatedId\" \(type), "
-                + "\"owningId\" \(type), PRIMARY KEY (\"relatedId\", \"owningId\"))",
-            "CREATE INDEX IF NOT EXISTS \(SQL.identifier(IndexName.ofRoost("roost_owner:\(field):\(wanted.name)"))) "
-                + "ON \(SQL.identifier(table)) (\"owningId\")",
+            "CREATE TABLE IF NOT EXISTS \(table) (\"relatedId\" \(type), \"owningId\" \(type), "
+                + "PRIMARY KEY (\"relatedId\", \"owningId\"))",
+            index(field: field, className: schema.name),
         ]
+    }
+
+    /// Returns the statement for the index by owner, which parse-server doesn't create.
+    static func index(field: String, className: String, concurrently: Bool = false) -> String {
+        let name = IndexName.ofRoost("roost_owner:\(field):\(className)")
+        let table = SQL.identifier(TableLayout.joinTable(field: field, className: className))
+        return "CREATE INDEX \(concurrently ? "CONCURRENTLY " : "")IF NOT EXISTS \(SQL.identifier(name)) ON \(table) "
+            + "(\"owningId\")"
     }
 }
 

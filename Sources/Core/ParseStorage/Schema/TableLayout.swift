@@ -136,3 +136,12 @@ package enum TableLayout {
         return schema
     }
 }
+
+extension ClassSchema {
+    /// The relation fields, each with its join table.
+    var relations: [(field: String, table: String)] {
+        fields.compactMap { field, value in
+            value.type.isRelation ? (field.text, TableLayout.joinTable(field: field.text, className: name)) : nil
+        }
+    }
+}
