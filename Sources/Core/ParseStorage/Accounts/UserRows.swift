@@ -6,7 +6,7 @@ import Postgres
 public struct AccountRows: Sendable {
     let store: ObjectStore
 
-    /// A column of users whose values must differ in more than letter case.
+    /// A column whose values must be unique even if letter case is ignored.
     public enum UserNameColumn: String, Sendable {
         case username, email
     }
@@ -77,8 +77,9 @@ public struct AccountRows: Sendable {
         }
     }
 
-    /// Locks a device name against other requests until the transaction ends.
+    /// Locks a device against other requests until the transaction ends.
     ///
+    /// - Parameter name: A name for the device, derived from its installation id or token.
     /// - Throws: `ParseError` 107 if the name contains a NUL character.
     public func claim(device name: String) async throws {
         _ = try await store.query(

@@ -19,8 +19,8 @@ public struct AdvisedIndexBuilder: Sendable {
         (self.maxPerClass, self.logger) = (maxPerClass, logger)
     }
 
-    /// Builds advised indexes about every ten minutes until the task is cancelled. Does nothing behind a transaction
-    /// pooler whose database server is unknown.
+    /// Builds an advised index about every ten minutes until the task is cancelled. Does nothing behind a transaction
+    /// pooler if no direct connection to the server is configured.
     public func run() async {
         // A build can need its session for hours, which a transaction pooler doesn't provide.
         guard configuration.hasSessions else { return }

@@ -4,7 +4,7 @@ import Postgres
 /// Slow queries of all processes of an app, by day. A row without calls marks an index that must not be built.
 /// Functions throw `PostgresError`.
 package struct NoteTable: Sendable {
-    /// A query shape with its figures since midnight UTC and of the last 30 days.
+    /// A query shape with its figures since midnight UTC and for the last 30 days.
     package typealias Note = (shape: QueryShape, today: FindNotes.Figures, month: FindNotes.Figures)
 
     let client: PostgresClient

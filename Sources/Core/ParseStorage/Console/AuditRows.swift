@@ -23,9 +23,9 @@ public struct AuditEntry: Sendable {
 
     public init() {}
 
-    /// The maximum numbers of ids and fields in an entry.
+    /// The maximum number of ids in an entry, and of fields.
     public static let maxIds = 100
-    /// Byte limit of a name, an id or a path.
+    /// The maximum length in bytes of a name, an id or a path.
     private static let maxTextBytes = 500
 
     /// The entry with long strings and lists truncated, since a browser may send anything.

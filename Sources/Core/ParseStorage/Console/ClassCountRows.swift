@@ -18,7 +18,7 @@ public struct ClassCountRows: Sendable {
     let store: ObjectStore
 
     /// Counts the objects of classes in one statement. Classes without a table are left out. Tables that PostgreSQL has
-    /// never vacuumed or analyzed can't be estimated, so they are always counted.
+    /// never vacuumed or analyzed can't be estimated, so they are counted unless they are locked.
     ///
     /// - Parameters:
     ///   - largest: The table size in bytes above which objects are estimated.

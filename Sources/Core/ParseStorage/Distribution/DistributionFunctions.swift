@@ -1,7 +1,7 @@
 extension Distribution {
     /// Functions for databases with Citus, which runs only IMMUTABLE functions in statements that return changed rows.
     package static let functions = """
-        -- The first argument is a column, so PostgreSQL does not take the result for a constant.
+        -- The first argument is a column, so PostgreSQL doesn't take the result for a constant.
         CREATE OR REPLACE FUNCTION roost_change_number(id text, numbers regclass) RETURNS bigint
         LANGUAGE plpgsql IMMUTABLE PARALLEL UNSAFE AS $$
         BEGIN
@@ -24,14 +24,14 @@ extension Distribution {
         END
         $$;
 
-        -- The elements of what a path with places in arrays leads to.
+        -- Returns the values at a path that contains array indexes, and the elements of arrays among them.
         CREATE OR REPLACE FUNCTION roost_elements(container jsonb, steps text[]) RETURNS SETOF jsonb
         LANGUAGE sql IMMUTABLE PARALLEL SAFE ROWS 10 SET search_path FROM CURRENT AS $$
             SELECT v FROM roost_leaves(container, steps), LATERAL (SELECT leaf AS v UNION ALL
                 SELECT jsonb_array_elements(CASE WHEN jsonb_typeof(leaf) = 'array' AND NOT is_whole THEN leaf END)) AS c
         $$;
 
-        -- Whether an array has only elements of a list.
+        -- Returns whether all elements of an array are in a list. Other values count as empty arrays.
         CREATE OR REPLACE FUNCTION roost_is_within(value jsonb, list jsonb[]) RETURNS boolean
         LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             SELECT NOT EXISTS (

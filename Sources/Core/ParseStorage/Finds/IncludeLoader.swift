@@ -93,7 +93,7 @@ struct IncludeLoader {
     /// The minimum size of an included object in a response, in bytes.
     private static let minSize = 60
 
-    /// The number of included fields up to which each is searched among a row's columns.
+    /// Up to this number of included fields, each of them is looked up among a row's columns.
     private static let fewChildren = 4
 
     /// The number of targets above which equal ones are merged, and the maximum number of rows per source.

@@ -6,9 +6,9 @@ import Postgres
 public final class IncludeNode: Sendable {
     /// The included fields below this one.
     public let children: [Name: IncludeNode]
-    /// The fields to return of the objects at this level, or nil for all. Always nil at the root.
+    /// The fields to return for objects at this level, or nil for all. Always nil at the root.
     public let keys: Set<Name>?
-    /// The fields to leave out of the objects at this level. Always empty at the root.
+    /// The fields to leave out for objects at this level. Always empty at the root.
     public let excluded: Set<Name>
     /// Whether the objects at this level are returned with all fields and without further includes.
     let isPlain: Bool

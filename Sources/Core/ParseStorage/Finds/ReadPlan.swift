@@ -16,7 +16,7 @@ final class ReadPlan: Sendable {
         case file
         /// A jsonb object of login providers. Those without data are left out.
         case authData
-        /// A number for an export. Values without a JSON form are written as `{"$numberDouble":"NaN"}`.
+        /// A number for an export. NaN and the infinities are written as objects such as `{"$numberDouble":"NaN"}`.
         case exactNumber
     }
 

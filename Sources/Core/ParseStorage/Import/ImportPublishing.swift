@@ -63,7 +63,7 @@ extension ImportStorage {
         return record
     }
 
-    /// Whether dropping the class's table loses nothing attached to it, such as grants, triggers or views.
+    /// Whether the table has nothing that would be lost if it were dropped, such as grants, triggers or views.
     private func isPlain(_ table: String) throws -> Bool {
         try connection.query(
             """

@@ -9,7 +9,7 @@ struct IndexCondition {
     /// The condition with its values as literals.
     let sql: String
 
-    /// Parses comparisons of fields with constants and checks whether fields exist, combined by AND.
+    /// Parses a condition of comparisons with constants and `$exists`, combined by AND.
     ///
     /// - Throws: 102 for other conditions and unknown fields, 105 for invalid field names.
     init(_ value: JSONValue, of schema: ClassSchema) throws(ParseError) {

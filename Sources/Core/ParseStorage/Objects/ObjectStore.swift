@@ -37,39 +37,21 @@ public struct ObjectStore: Sendable {
         self.logger = logger
     }
 
-    /// Emails waiting to be sent.
     public var mails: MailRows { MailRows(store: self) }
-    /// Background jobs and their schedules.
     public var jobs: JobRows { JobRows(store: self) }
-    /// Request counts for rate limits, and request ids for idempotency.
     public var requests: RequestRows { RequestRows(store: self) }
-    /// User data that only the server reads and writes.
     public var accounts: AccountRows { AccountRows(store: self) }
     public var sessions: SessionRows { SessionRows(store: self) }
-
-    /// Bulk writes to one class.
     public var imports: ImportRows { ImportRows(store: self) }
-
-    /// Settings of the deployment, and webhooks.
     public var settings: SettingsRows { SettingsRows(store: self) }
-
-    /// Aggregate queries and distinct values.
     public var aggregates: Aggregates { Aggregates(store: self) }
-
     public var operators: OperatorRows { OperatorRows(store: self) }
-    /// Console sessions and sign-in tickets.
     public var operatorSessions: OperatorSessionRows { OperatorSessionRows(store: self) }
-    /// The console's audit log.
     public var audit: AuditRows { AuditRows(store: self) }
-    /// Object counts of classes.
     public var classCounts: ClassCountRows { ClassCountRows(store: self) }
     public var indexSizes: IndexSizeRows { IndexSizeRows(store: self) }
-    /// Counts of the pointers to an object.
     public var references: ReferenceRows { ReferenceRows(store: self) }
-    /// Objects deleted in the console.
     public var trash: TrashRows { TrashRows(store: self) }
-
-    /// Class views saved by operators.
     public var views: ViewRows { ViewRows(store: self) }
 
     var isInTransaction: Bool { session != nil }

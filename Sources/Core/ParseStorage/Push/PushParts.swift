@@ -121,7 +121,8 @@ extension PushRows {
     /// the one saved last gets the push.
     ///
     /// - Parameters:
-    ///   - types: Device types with a push service. A range has devices of one of these types or of no such type.
+    ///   - types: Device types with a push service. The devices of a range are all of one of these types, or all of
+    ///     other types.
     ///   - wholeTypes: Types whose ranges are full batches.
     ///   - size: The number of devices per batch.
     ///   - pieces: The number of ranges that each batch of other types is split into.

@@ -70,8 +70,8 @@ public struct PushProgress: Sendable {
 extension PushRows {
     /// The time in seconds after which other processes may claim a range, unless its lease is renewed.
     static let lease = 60.0
-    /// Byte limit of tokens, which clients write. No service has longer tokens, so a longer one is read as empty, which
-    /// every service rejects.
+    /// The maximum length in bytes of tokens, which clients write. No service has longer tokens, so a longer one is read
+    /// as empty, which every service rejects.
     private static let longestToken = 8_192
     /// The length in characters to which app and locale identifiers are truncated. A push can't contain longer ones.
     private static let longestName = 1_000

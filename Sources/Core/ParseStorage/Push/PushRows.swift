@@ -1,7 +1,6 @@
 import Postgres
 
 extension ObjectStore {
-    /// Push notifications waiting to be sent.
     public var pushes: PushRows { PushRows(store: self) }
 }
 

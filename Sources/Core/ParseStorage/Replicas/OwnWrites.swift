@@ -20,7 +20,8 @@ final class OwnWrites: Sendable {
         _ = instants.withLock { $0.set(now, for: writer.hashValue) }
     }
 
-    /// Returns the instant that a replica must have reached to contain the caller's last write, or nil for any.
+    /// Returns the instant that a replica must have reached to contain the caller's last write, or nil if the caller
+    /// hasn't written recently.
     ///
     /// - Parameter isMeasured: Whether the lag of replicas is known.
     func last(isMeasured: Bool) -> Int64? {

@@ -10,7 +10,7 @@ import Synchronization
 public final class ReplicaSet: Sendable {
     private let primary: PostgresClient
     private let replicas: [Replica]
-    /// Maximum lag of a replica in milliseconds, or nil for any.
+    /// The maximum lag of a replica in milliseconds, or nil for no limit.
     private let maxLag: Int64?
     private let logger: Logger
     private let isMeasured = Atomic(false)
@@ -54,7 +54,7 @@ public final class ReplicaSet: Sendable {
     /// Returns the reachable replica within the lag limits that has the fewest running reads, or nil if none qualifies.
     ///
     /// - Parameters:
-    ///   - instant: The instant up to which it must have every commit, or nil for any.
+    ///   - instant: The instant up to which it must have every commit, or nil for no such condition.
     ///   - tried: Replicas that already failed the read.
     ///   - evenSilent: Whether a silent replica (``Replica/isSilent``) may be chosen if no other qualifies.
     func choose(knowing instant: Int64?, besides tried: [Replica] = [], evenSilent: Bool = true) -> Replica? {
@@ -77,7 +77,8 @@ public final class ReplicaSet: Sendable {
     /// The first replica, to try if none can be chosen, so that its error explains why.
     var any: Replica? { replicas.first }
 
-    /// The instant that a replica must have reached to contain the caller's last write, or nil for any.
+    /// The instant that a replica must have reached to contain the caller's last write, or nil if the caller hasn't
+    /// written recently.
     var ownLastWrite: Int64? { ownWrites.last(isMeasured: isMeasured.load(ordering: .relaxed)) }
 
     // MARK: Measuring

@@ -21,7 +21,8 @@ enum AggregateNames {
         try checked(name).split(separator: ".").map { SystemClass.field(queriedAs: String($0)) }
     }
 
-    /// Returns the column and target class of a stored pointer such as `_p_author`, or nil if the class has none.
+    /// Returns the column and target class of a stored pointer such as `_p_author`, or nil for other names and unknown
+    /// fields.
     static func storedPointer(_ name: String, of schema: ClassSchema) throws(ParseError) -> (
         column: String, target: Name
     )? {

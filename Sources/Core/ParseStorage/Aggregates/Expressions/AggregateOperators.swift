@@ -42,7 +42,7 @@ enum AggregateOperators {
         },
     ]
 
-    /// Other operators that return a number or null.
+    /// Some other operators that always return a number or null.
     static let counts: Set<Name> = ["$size", "$strLenCP", "$strLenBytes", "$toInt", "$toLong", "$toDouble", "$cmp"]
 
     /// The comparison operators in SQL.

@@ -57,7 +57,7 @@ enum AggregateRow {
         }
     }
 
-    /// The maximum members per call of jsonb_build_object, since PostgreSQL functions take at most 100 arguments.
+    /// The maximum number of members per jsonb_build_object, since PostgreSQL functions take at most 100 arguments.
     static let maxMembers = 50
 
     /// Builds an object from SQL names and values. NULL becomes null.
