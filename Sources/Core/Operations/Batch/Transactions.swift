@@ -155,9 +155,10 @@ public struct Transactions: Sendable, BackendPart {
             guard let userId = caller.userId else { return nil }
             filter = filter.and(ReadRules.sessions(of: userId))
         }
-        return ObjectStore.LockedRow(
+        return (
             className: className, objectId: objectId,
-            access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter))
+            access: ObjectStore.WriteAccess(writers: caller.writePrincipals, filter: filter)
+        )
     }
 
     /// Rejects writes that the caller's keys don't allow, and writes to missing classes that clients may not create.

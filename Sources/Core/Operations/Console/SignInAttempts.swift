@@ -71,7 +71,7 @@ public final class SignInAttempts: Sendable {
     private func count(_ keys: [[UInt8]], by amount: Int) async throws -> [(attempts: Int, remaining: Int)] {
         guard let shared else { return countHere(keys, by: amount) }
         let counted = try await shared.requests.countAll(
-            keys.map { CountedRequests(key: $0.hexadecimal, amount: amount, window: Self.window) })
+            keys.map { (key: $0.hexadecimal, amount: amount, window: Self.window) })
         return counted.map { ($0.requests, $0.remaining) }
     }
 

@@ -1,19 +1,8 @@
 public import ParseModel
 import Postgres
 
-/// Requests to count under one key.
-public struct CountedRequests: Sendable {
-    let key: String
-    let amount: Int
-    /// The duration of the rate-limit window in milliseconds.
-    let window: Int
-
-    public init(key: String, amount: Int, window: Int) {
-        self.key = key
-        self.amount = amount
-        self.window = window
-    }
-}
+/// Requests to count under one key. `window` is the duration of the rate-limit window in milliseconds.
+public typealias CountedRequests = (key: String, amount: Int, window: Int)
 
 /// Request counts for rate limits, in a table that no route can read, and request ids. The table of counts is unlogged:
 /// counting never waits for a disk, and a database crash resets all counts.

@@ -3,19 +3,8 @@ import ParseModel
 import Postgres
 
 extension ObjectStore {
-    /// An object to lock for a change in a transaction.
-    public struct LockedRow: Sendable {
-        public var className: String
-        public var objectId: String
-        /// The access needed to change the object. Without it, the object isn't locked.
-        public var access: WriteAccess
-
-        public init(className: String, objectId: String, access: WriteAccess) {
-            self.className = className
-            self.objectId = objectId
-            self.access = access
-        }
-    }
+    /// An object to lock for a change in a transaction, unless the access doesn't allow the change.
+    public typealias LockedRow = (className: String, objectId: String, access: WriteAccess)
 
     /// Locks objects until the end of the current transaction, in one round trip. They are locked in byte order of
     /// class and id, so that two transactions don't deadlock on them.

@@ -127,7 +127,7 @@ final class DatabaseCounter: RequestCounter {
         if let counts = refusals(of: keys, demands) { return counts }
         let counts = try await store.requests.countAll(
             zip(demands, keys).map { demand, key in
-                CountedRequests(key: key, amount: demand.amount, window: limits[demand.limit].window)
+                (key: key, amount: demand.amount, window: limits[demand.limit].window)
             })
         for ((demand, key), count) in zip(zip(demands, keys), counts)
         where count.requests > limits[demand.limit].count {
