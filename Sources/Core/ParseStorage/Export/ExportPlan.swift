@@ -46,18 +46,7 @@ struct ExportPlan: Sendable {
         let expected = TableLayout.parameterType(type)
         let isVariable = expected == .text && column.type == PostgresType.varchar.rawValue
         guard column.type == expected.rawValue || isVariable else { return nil }
-        return switch type {
-        case .string: .text
-        case .number: .exactNumber
-        case .boolean: .boolean
-        case .date: column.name == "createdAt" || column.name == "updatedAt" ? .plainDate : .date
-        case .object, .array, .bytes: .json
-        case .file: .file
-        case .geoPoint: .point
-        case .polygon: .polygon
-        case .pointer: .pointer
-        case .acl, .relation: nil
-        }
+        return type == .number ? .exactNumber : ReadPlan.encoding(column.name, type)
     }
 
     /// Returns the Parse type for a column without a field, or nil if there is no matching type.

@@ -138,17 +138,7 @@ enum MongoSchema {
         switch type {
         case .pointer(let target): "*\(target)"
         case .relation(let target): "relation<\(target)>"
-        case .string: "string"
-        case .number: "number"
-        case .boolean: "boolean"
-        case .date: "date"
-        case .object: "object"
-        case .array: "array"
-        case .file: "file"
-        case .geoPoint: "geopoint"
-        case .polygon: "polygon"
-        case .bytes: "bytes"
-        case .acl: "acl"
+        default: type.name.lowercased()
         }
     }
 }

@@ -104,9 +104,11 @@ final class ReadPlan: Sendable {
                 continue
             }
             guard TableLayout.hasColumn(name.text, of: schema.name, type: field.type),
-                let encoding = Self.encoding(name.text, field.type, schema.name)
+                var encoding = Self.encoding(name.text, field.type)
             else { continue }
-            if let short = shortening?.expression(name, field.type), encoding != .authData {
+            if schema.name == "_User", name == "authData" {
+                encoding = .authData
+            } else if let short = shortening?.expression(name, field.type) {
                 columns.append(Column(name.text, .json))
                 selected.append(short)
                 continue
@@ -150,19 +152,19 @@ final class ReadPlan: Sendable {
         return Array(",".utf8) + member.serialized().dropFirst().dropLast()
     }
 
-    private static func encoding(_ name: String, _ type: FieldType, _ className: String) -> Encoding? {
+    /// Returns the encoding of a field in responses, or nil for types without a column.
+    static func encoding(_ name: String, _ type: FieldType) -> Encoding? {
         switch type {
-        case .string: return .text
-        case .number: return .number
-        case .boolean: return .boolean
-        case .date: return name == "createdAt" || name == "updatedAt" ? .plainDate : .date
-        case .object where className == "_User" && name == "authData": return .authData
-        case .object, .array, .bytes: return .json
-        case .file: return .file
-        case .geoPoint: return .point
-        case .polygon: return .polygon
-        case .pointer: return .pointer
-        case .acl, .relation: return nil
+        case .string: .text
+        case .number: .number
+        case .boolean: .boolean
+        case .date: name == "createdAt" || name == "updatedAt" ? .plainDate : .date
+        case .object, .array, .bytes: .json
+        case .file: .file
+        case .geoPoint: .point
+        case .polygon: .polygon
+        case .pointer: .pointer
+        case .acl, .relation: nil
         }
     }
 
