@@ -28,7 +28,9 @@ struct ColumnCondition {
         case .exists(let exists): return exists ? "\(column) IS NOT NULL" : "\(column) IS NULL"
         case .isIn(let values): return try membership(values, &builder)
         case .compare(let comparison, let value):
-            guard let parameter = Self.parameter(value, type), Self.isOrdered(type) else { return "FALSE" }
+            guard type != .geoPoint, type != .polygon, let parameter = Self.parameter(value, type) else {
+                return "FALSE"
+            }
             return "\(column) \(comparison.symbol) \(builder.bind(parameter))"
         case .compareRelative(let comparison, let milliseconds):
             guard type == .date else { throw ParseError(107, "$relativeTime can only be used with Date field") }
@@ -117,13 +119,6 @@ struct ColumnCondition {
         }
         if conditions.isEmpty { return "FALSE" }
         return conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: " OR ")))"
-    }
-
-    private static func isOrdered(_ type: FieldType) -> Bool {
-        switch type {
-        case .geoPoint, .polygon: false
-        default: true
-        }
     }
 }
 

@@ -35,35 +35,25 @@ extension AggregateExpressions {
     private mutating func comparison(
         _ symbol: String, _ one: JSONValue, _ other: JSONValue, _ document: AggregateDocument
     ) throws(ParseError) -> String {
-        let kinds = (Self.kind(one, document), Self.kind(other, document))
-        let left = try expression(kinds.1 == .date ? AggregateOperand.dated(one) : one, document)
-        let right = try expression(kinds.0 == .date ? AggregateOperand.dated(other) : other, document)
+        let types = (Self.sortedType(of: one, document), Self.sortedType(of: other, document))
+        let left = try expression(types.1 == .date ? AggregateOperand.dated(one) : one, document)
+        let right = try expression(types.0 == .date ? AggregateOperand.dated(other) : other, document)
         // Values of the same known type compare like their jsonb forms. Only columns among them can be missing.
-        if let kind = kinds.0, kind == kinds.1 {
+        if let type = types.0, type == types.1 {
             return "(COALESCE(\(left), 'null') \(symbol) COALESCE(\(right), 'null'))"
         }
         return "(roost_compare(\(left), \(right)) \(symbol) 0)"
     }
 
-    /// A type whose jsonb order equals MongoDB's order.
-    private enum Kind {
-        case number, text, boolean, date
-    }
-
-    private static func kind(_ value: JSONValue, _ document: AggregateDocument) -> Kind? {
+    /// Returns the type of a value if it is known and its jsonb order equals MongoDB's order.
+    private static func sortedType(of value: JSONValue, _ document: AggregateDocument) -> FieldType? {
         if let column = AggregateNames.column(value, document) {
-            return switch column.type {
-            case .number: .number
-            case .string: .text
-            case .boolean: .boolean
-            case .date: .date
-            default: nil
-            }
+            return AggregateRow.keepsOrder(column.type) ? column.type : nil
         }
         return switch value {
         case .number: .number
         case .bool: .boolean
-        case .string(let text): text.hasPrefix("$") ? nil : .text
+        case .string(let text): text.hasPrefix("$") ? nil : .string
         case .object(let object): object["__type"] == "Date" ? .date : nil
         case .null, .array: nil
         }

@@ -77,16 +77,13 @@ extension AggregateCompiler {
     {
         guard let object = operand.objectValue, object.count == 1, let (name, argument) = object.elements.first
         else { throw AggregateOperand.malformed("$group") }
-        let value = name == "$push" || name == "$addToSet" ? argument : try unary(argument, name)
-        return try accumulation(name, value, document)
-    }
-
-    private func unary(_ operand: JSONValue, _ name: Name) throws(ParseError) -> JSONValue {
-        guard let list = operand.arrayValue else { return operand }
+        guard name != "$push", name != "$addToSet", let list = argument.arrayValue else {
+            return try accumulation(name, argument, document)
+        }
         guard list.count == 1 else {
             throw ParseError(ParseError.invalidQuery, "The \(name) accumulator is a unary operator")
         }
-        return list[0]
+        return try accumulation(name, list[0], document)
     }
 
     private mutating func accumulation(_ name: Name, _ argument: JSONValue, _ document: AggregateDocument)

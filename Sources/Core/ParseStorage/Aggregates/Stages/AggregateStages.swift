@@ -120,10 +120,10 @@ extension AggregateCompiler {
         return computed.isEmpty ? kept : try additions(.object(computed), to: kept)
     }
 
-    private static func isSwitch(_ value: JSONValue) -> Bool { value.numberValue != nil || value.boolValue != nil }
-
     private static func hasSwitch(_ object: JSONObject) -> Bool {
-        object.values.contains { isSwitch($0) || plainObject($0).map(hasSwitch) ?? false }
+        object.values.contains { value in
+            value.numberValue != nil || value.boolValue != nil || plainObject(value).map(hasSwitch) ?? false
+        }
     }
 
     private static func plainObject(_ value: JSONValue) -> JSONObject? {
