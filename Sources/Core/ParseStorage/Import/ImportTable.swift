@@ -53,9 +53,5 @@ public struct ImportTable: Sendable {
     /// The maximum length of names in PostgreSQL, in bytes. Longer ones are truncated.
     public static let longestName = 63
 
-    public static func join(field: String, className: String) -> String {
-        TableLayout.joinTable(field: field, className: className)
-    }
-
     var columnList: String { columns.map { SQL.identifier($0.name.text) }.joined(separator: ", ") }
 }

@@ -34,7 +34,7 @@ package enum TableLayout {
         }
     }
 
-    static func joinTable(field: String, className: String) -> String { "_Join:\(field):\(className)" }
+    package static func joinTable(field: String, className: String) -> String { "_Join:\(field):\(className)" }
 
     /// Returns the name of a class's date index, which stays unique within PostgreSQL's limit of 63 bytes.
     static func dateIndex(of className: String) -> String {

@@ -75,7 +75,7 @@ struct ClassPlanner {
 
     private static func fault(_ field: Name, _ type: FieldType, of className: Name) -> String? {
         guard Names.isFieldName(field.text, in: className.text) else { return "has an invalid field name" }
-        let stored = type.isRelation ? ImportTable.join(field: field.text, className: className.text) : field.text
+        let stored = type.isRelation ? TableLayout.joinTable(field: field.text, className: className.text) : field.text
         return stored.utf8.count > ImportTable.longestName
             ? "has a name that is longer than \(ImportTable.longestName) bytes" : nil
     }
