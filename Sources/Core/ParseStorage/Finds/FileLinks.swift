@@ -40,14 +40,13 @@ public struct FileLinks: Sendable {
     public static let none = FileLinks(mountURL: "", applicationID: "")
 
     func write(_ name: UnsafeRawBufferPointer, into writer: inout JSONWriter) {
-        if let location, hostedKey.flatMap({ Self.hostedBase(name, key: $0) }) == nil,
-            let url = location(String(decoding: name, as: UTF8.self))
-        {
+        let hosted = hostedKey.flatMap { Self.hostedBase(name, key: $0) }
+        if let location, hosted == nil, let url = location(String(decoding: name, as: UTF8.self)) {
             return writer.string(url)
         }
         writer.byte(UInt8(ascii: "\""))
-        if let hostedKey, let base = Self.hostedBase(name, key: hostedKey) {
-            writer.raw(Array(base.utf8))
+        if let hosted {
+            writer.raw(utf8Of: hosted)
         } else {
             writer.raw(utf8Of: mountURL)
             writer.raw(path)

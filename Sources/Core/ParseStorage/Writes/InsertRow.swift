@@ -44,7 +44,10 @@ package struct InsertRow {
             while end < rows.count, end - start < limit, first.hasShape(of: rows[end]) { end += 1 }
             var count = 1
             while count * 2 <= end - start { count *= 2 }
-            statements.append(statement(rows[start..<start + count]))
+            let shape = InsertTexts.Shape(
+                className: first.className, columns: first.columns, rows: count, returning: first.returning)
+            let parameters = count == 1 ? first.parameters : rows[start..<start + count].flatMap(\.parameters)
+            statements.append(Statement(texts.text(of: shape), parameters))
             start += count
         }
         return statements + rows.flatMap(\.joins)
@@ -52,13 +55,6 @@ package struct InsertRow {
 
     private func hasShape(of other: InsertRow) -> Bool {
         className.hasSameBytes(as: other.className) && columns == other.columns && returning == other.returning
-    }
-
-    private static func statement(_ rows: ArraySlice<InsertRow>) -> Statement {
-        guard let first = rows.first else { return Statement("") }
-        let shape = InsertTexts.Shape(
-            className: first.className, columns: first.columns, rows: rows.count, returning: first.returning)
-        return Statement(texts.text(of: shape), rows.count == 1 ? first.parameters : rows.flatMap(\.parameters))
     }
 
     private static let texts = InsertTexts()
