@@ -103,7 +103,7 @@ struct TestStore: Sendable {
         _ = try await store.ensure(className, types)
         var write = ObjectWrite()
         write.operations = operations
-        return try await store.update(className, objectId: id, write, echo: echo)
+        return try await store.update(className, objectId: id, write, echo: echo)?.echoed
     }
 
     func ids(_ className: String, _ json: String) async throws -> [String] {

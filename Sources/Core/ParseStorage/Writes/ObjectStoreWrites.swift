@@ -109,25 +109,13 @@ extension ObjectStore {
 
     /// Updates an object.
     ///
-    /// - Parameter echo: The fields whose new values are returned.
-    /// - Returns: The new values, or nil if the object doesn't exist or the caller may not change it.
-    public func update(
-        _ className: String, objectId: String, _ write: ObjectWrite, access: WriteAccess = WriteAccess(),
-        echo: [String] = [], links: FileLinks = FileLinks.none
-    ) async throws -> JSONObject? {
-        try await update(className, objectId: objectId, write, access: access, echo: echo, links: links, wants: [])?
-            .echoed
-    }
-
-    /// Updates an object.
-    ///
     /// - Parameters:
     ///   - echo: The fields whose new values are returned.
     ///   - wants: Further details to return.
     /// - Returns: The new values and details, or nil if the object doesn't exist or the caller may not change it.
     public func update(
-        _ className: String, objectId: String, _ write: ObjectWrite, access: WriteAccess, echo: [String],
-        links: FileLinks, wants: ChangeWants
+        _ className: String, objectId: String, _ write: ObjectWrite, access: WriteAccess = WriteAccess(),
+        echo: [String] = [], links: FileLinks = FileLinks.none, wants: ChangeWants = []
     ) async throws -> Updated? {
         guard !objectId.utf8.contains(0) else { return nil }
         return try await retryingStaleSchema {
