@@ -190,17 +190,15 @@ extension PushRows {
     /// Does nothing if another process has claimed the range meanwhile.
     public func settleRange(_ range: PushRange, owner: String, _ progress: PushProgress) async throws {
         try await store.transaction { store in
-            let mine =
-                "\"_roost_push_range\" WHERE \"id\" = $1 AND \"owner\" = $2 AND \"attempts\" = $3 RETURNING 1"
+            let mine = "WHERE \"id\" = $1 AND \"owner\" = $2 AND \"attempts\" = $3"
             let key: [PostgresParameter] = [.int(range.id), .text(owner), .int(range.attempts)]
-            if let left = progress.left {
-                let update = mine.replacing(" WHERE", with: " SET \"devices\" = $4 WHERE")
-                guard try await store.query("UPDATE \(update)", key + [.textArray(left)]).rowCount > 0 else {
-                    return
+            let settled =
+                if let left = progress.left {
+                    Statement("UPDATE \"_roost_push_range\" SET \"devices\" = $4 \(mine)", key + [.textArray(left)])
+                } else {
+                    Statement("DELETE FROM \"_roost_push_range\" \(mine)", key)
                 }
-            } else {
-                guard try await store.query("DELETE FROM \(mine)", key).rowCount > 0 else { return }
-            }
+            guard try await store.query(settled).affectedRows > 0 else { return }
             try await store.pushes.count(
                 progress, range.pushId, offset: range.offset, doneRanges: progress.left == nil ? 1 : 0)
             try await store.pushes.record(progress, range.pushId)
@@ -229,10 +227,10 @@ extension PushRows {
             """
         }
         let (sent, failed) = (progress.sent.values.reduce(0, +), progress.failed.values.reduce(0, +))
-        var zoned: (sent: JSONObject, failed: JSONObject) = ([:], [:])
+        var zoned: (sent: [Name: Int], failed: [Name: Int]) = ([:], [:])
         if !offset.isEmpty {
-            if sent > 0 { zoned.sent[Name(offset)] = .number(Double(sent)) }
-            if failed > 0 { zoned.failed[Name(offset)] = .number(Double(failed)) }
+            if sent > 0 { zoned.sent[Name(offset)] = sent }
+            if failed > 0 { zoned.failed[Name(offset)] = failed }
         }
         _ = try await store.query(
             """
@@ -247,8 +245,7 @@ extension PushRows {
             """,
             [
                 .text(pushId), .double(Double(sent)), .double(Double(failed)), numbers(progress.sent),
-                numbers(progress.failed), .jsonb(JSONValue.object(zoned.sent).serialized()),
-                .jsonb(JSONValue.object(zoned.failed).serialized()), .double(doneRanges),
+                numbers(progress.failed), numbers(zoned.sent), numbers(zoned.failed), .double(doneRanges),
                 progress.error.map { .jsonb(JSONValue.object($0).serialized()) } ?? .null(.jsonb),
             ])
     }
