@@ -22,22 +22,13 @@ public struct MailUser: Sendable {
 
 /// The token columns of `_User` behind the links in mails. The schema of the class doesn't show them.
 extension AccountRows {
-    public enum TokenPurpose: Sendable {
-        case verification, passwordReset
+    /// The purpose of a token, with its column.
+    public enum TokenPurpose: String, Sendable {
+        case verification = "_email_verify_token"
+        case passwordReset = "_perishable_token"
 
-        fileprivate var column: String {
-            switch self {
-            case .verification: "\"_email_verify_token\""
-            case .passwordReset: "\"_perishable_token\""
-            }
-        }
-
-        fileprivate var expiry: String {
-            switch self {
-            case .verification: "\"_email_verify_token_expires_at\""
-            case .passwordReset: "\"_perishable_token_expires_at\""
-            }
-        }
+        fileprivate var column: String { "\"\(rawValue)\"" }
+        fileprivate var expiry: String { "\"\(rawValue)_expires_at\"" }
     }
 
     /// Returns the user with this token, or nil if no user has it.
