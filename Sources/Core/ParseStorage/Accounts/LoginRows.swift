@@ -17,15 +17,6 @@ public struct LoginCandidate: Sendable {
     public let passwordChangedAt: Int64?
 }
 
-/// The user columns needed for a password change.
-public struct PasswordRecord: Sendable {
-    public let username: String?
-    /// The current password hash, or nil if the user has no password.
-    public let hash: String?
-    /// The hashes of earlier passwords, oldest first.
-    public let history: [String]
-}
-
 /// The password columns of `_User`. The schema of the class doesn't show them.
 extension AccountRows {
     /// Finds the user for a log-in by name, mail address or both. Returns nil if no user matches.
@@ -66,7 +57,7 @@ extension AccountRows {
             id: id, hash: rows.string(0, 1),
             isLockedAway: rows.textArray(0, 3)?.isEmpty == true && rows.textArray(0, 4)?.isEmpty == true,
             isVerified: rows.bool(0, 6) ?? false,
-            loginData: rows.jsonb(0, 7).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:],
+            loginData: rows.json(0, 7)?.objectValue ?? [:],
             passwordChangedAt: rows.timestamp(0, 5))
     }
 
@@ -85,14 +76,16 @@ extension AccountRows {
             [.timestamp(milliseconds: date.milliseconds), .text(userId)])
     }
 
-    /// Returns a user's password columns, or nil if the user doesn't exist.
-    public func passwordRecord(of userId: String) async throws -> PasswordRecord? {
+    /// Returns the columns needed for a password change, or nil if the user doesn't exist. The hash is nil if the user has
+    /// no password, and the history contains the hashes of earlier passwords, oldest first.
+    public func passwordRecord(of userId: String) async throws
+        -> (username: String?, hash: String?, history: [String])?
+    {
         let rows = try await store.query(
             "SELECT \"username\", \"_hashed_password\", \"_password_history\" FROM \"_User\" WHERE \"objectId\" = $1",
             [.text(userId)], readOnly: true)
         guard rows.rowCount > 0 else { return nil }
-        let history = rows.jsonb(0, 2).flatMap { try? JSONValue(parsing: $0) }?.arrayValue ?? []
-        return PasswordRecord(
-            username: rows.string(0, 0), hash: rows.string(0, 1), history: history.compactMap(\.stringValue))
+        let history = rows.json(0, 2)?.arrayValue ?? []
+        return (rows.string(0, 0), rows.string(0, 1), history.compactMap(\.stringValue))
     }
 }

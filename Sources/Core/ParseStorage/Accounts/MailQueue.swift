@@ -49,7 +49,7 @@ public struct MailRows: Sendable {
             FROM "_User" AS "user" WHERE "objectId" = $1
             """, [.text(userId), .jsonb(list.serialized())])
         guard rows.rowCount > 0 else { return [:] }
-        return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
+        return rows.json(0, 0)?.objectValue ?? [:]
     }
 
     /// Adds a mail to the queue, within the current transaction if there is one.
@@ -79,7 +79,7 @@ public struct MailRows: Sendable {
             RETURNING "id", "content", "attempts"::bigint, lower(split_part("content" ->> 'to', '@', -1))
             """, [.double(seconds), .textArray(domains.texts)])
         guard rows.rowCount > 0, let id = rows.int(0, 0),
-            let content = rows.jsonb(0, 1).flatMap({ try? JSONValue(parsing: $0) })?.objectValue
+            let content = rows.json(0, 1)?.objectValue
         else { return nil }
         return QueuedMail(
             id: id, content: content, attempts: rows.int(0, 2) ?? 1, domain: Name(rows.string(0, 3) ?? ""))

@@ -75,7 +75,7 @@ public struct SessionRows: Sendable {
     }
 
     private static func providers(_ rows: PostgresResult, _ column: Int) -> [Name] {
-        let authData = rows.jsonb(0, column).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
+        let authData = rows.json(0, column)?.objectValue ?? [:]
         return authData.filter { !$0.value.isNull }.map(\.key)
     }
 

@@ -63,7 +63,7 @@ public struct AccountRows: Sendable {
             "SELECT \"authData\" FROM \"_User\" WHERE \"objectId\" = $1\(locks ? " FOR NO KEY UPDATE" : "")",
             [.text(userId)], readOnly: !locks)
         guard rows.rowCount > 0 else { return [:] }
-        return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) }?.objectValue ?? [:]
+        return rows.json(0, 0)?.objectValue ?? [:]
     }
 
     /// Replaces a user's `authData`.

@@ -54,7 +54,7 @@ public struct SettingsRows: Sendable {
         return (0..<rows.rowCount).map { row in
             StoredOption(
                 name: rows.string(row, 0) ?? "",
-                value: rows.jsonb(row, 1).flatMap { try? JSONValue(parsing: $0) } ?? .null,
+                value: rows.json(row, 1) ?? .null,
                 who: rows.string(row, 2) ?? "", at: ParseDate(milliseconds: rows.timestamp(row, 3) ?? 0))
         }
     }

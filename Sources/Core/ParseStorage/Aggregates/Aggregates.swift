@@ -107,7 +107,7 @@ public struct Aggregates: Sendable {
     }
 
     private static func values(of rows: PostgresResult) -> [JSONValue] {
-        (0..<rows.rowCount).compactMap { rows.jsonb($0, 0).flatMap { try? JSONValue(parsing: $0) } }
+        (0..<rows.rowCount).compactMap { rows.json($0, 0) }
     }
 
     /// Administrators write aggregations, so a faulty value or statement means an invalid query, not a server failure.

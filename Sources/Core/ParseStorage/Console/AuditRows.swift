@@ -162,7 +162,7 @@ public struct AuditRows: Sendable {
             FROM (SELECT * FROM "_roost_audit" WHERE \(conditions.joined(separator: " AND "))
                 ORDER BY "id" DESC LIMIT \(Self.pageSize)) AS found
             """, builder.parameters)
-        let rows = found.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
+        let rows = found.json(0, 0) ?? []
         var answer: JSONObject = ["rows": rows]
         if let list = rows.arrayValue, list.count == Self.pageSize, let last = list.last?["id"] {
             answer["next"] = last

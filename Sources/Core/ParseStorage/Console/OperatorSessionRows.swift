@@ -170,7 +170,7 @@ public struct OperatorSessionRows: Sendable {
                 AND "usedAt" > now() - make_interval(secs => $5) AND ($4 OR \(Self.isOwn))
                 ORDER BY "usedAt" DESC LIMIT 1000) AS found
             """, Self.parameters(of: own) + [.bytes(token), .bool(all), .double(Double(idle))])
-        return rows.jsonb(0, 0).flatMap { try? JSONValue(parsing: $0) } ?? []
+        return rows.json(0, 0) ?? []
     }
 
     private static func parameters(of session: StoredOperatorSession) -> [PostgresParameter] {

@@ -109,9 +109,7 @@ package struct DatabaseFacts: Sendable {
         let rows = try await session.query(
             "SELECT \"className\"::text, \"schema\" FROM \"_SCHEMA\" ORDER BY \"className\" COLLATE \"C\"")
         facts.rows = (0..<rows.rowCount).compactMap { row in
-            guard let name = rows.string(row, 0), let bytes = rows.jsonb(row, 1),
-                let json = try? JSONValue(parsing: bytes)
-            else { return nil }
+            guard let name = rows.string(row, 0), let json = rows.json(row, 1) else { return nil }
             return (name, json)
         }
         return facts

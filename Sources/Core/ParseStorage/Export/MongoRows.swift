@@ -40,7 +40,7 @@ struct MongoRows: ExportRows {
         into writer: inout JSONWriter
     ) {
         if className == "_User", name == "authData" {
-            guard let providers = Self.json(result, row, index)?.objectValue else { return }
+            guard let providers = result.json(row, index)?.objectValue else { return }
             for (provider, data) in providers {
                 key("_auth_data_\(provider)", &writer)
                 MongoValue.nested(data, into: &writer)
@@ -68,7 +68,7 @@ struct MongoRows: ExportRows {
             write(result.polygon(row, index) ?? [], inBrackets: true, into: &writer)
             writer.raw("]]}")
         case .bytes?, .object?, .array?, .pointer?, .acl?, .relation?, nil:
-            MongoValue.nested(Self.json(result, row, index) ?? .null, into: &writer)
+            MongoValue.nested(result.json(row, index) ?? .null, into: &writer)
         }
     }
 
@@ -81,10 +81,6 @@ struct MongoRows: ExportRows {
             MongoValue.coordinate(point.y, into: &writer)
             if inBrackets { writer.byte(UInt8(ascii: "]")) }
         }
-    }
-
-    private static func json(_ result: PostgresResult, _ row: Int, _ index: Int) -> JSONValue? {
-        result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
     }
 
     /// Writes the lists that aren't NULL. If neither is NULL, also writes the `_acl` that parse-server still stores for

@@ -139,9 +139,7 @@ extension ObjectStore {
             switch plan.columns[index].encoding {
             case .pointer, .text: return rule.userId.hasSameBytes(as: result.string(row, index))
             case .json:
-                guard let bytes = result.jsonb(row, index), let json = try? JSONValue(parsing: bytes) else {
-                    return false
-                }
+                guard let json = result.json(row, index) else { return false }
                 return (json.arrayValue ?? [json]).contains {
                     rule.userId.hasSameBytes(as: Pointer(json: $0)?.objectId)
                 }

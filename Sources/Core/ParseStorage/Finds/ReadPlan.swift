@@ -192,7 +192,7 @@ final class ReadPlan: Sendable {
     func loginData(_ result: PostgresResult, _ row: Int, omitting hidden: Set<Name>) -> (id: String, data: JSONObject)?
     {
         guard !hidden.contains("authData"), let column = columns.firstIndex(where: { $0.encoding == .authData }),
-            let data = result.jsonb(row, column).flatMap({ try? JSONValue(parsing: $0) })?.objectValue
+            let data = result.json(row, column)?.objectValue
         else { return nil }
         return (index(of: "objectId").flatMap { result.string(row, $0) } ?? "", data)
     }

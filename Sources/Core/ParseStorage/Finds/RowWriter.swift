@@ -147,7 +147,7 @@ struct RowWriter {
     private func writeAuthData(
         _ result: PostgresResult, _ row: Int, _ index: Int, _ column: ReadPlan.Column, into writer: inout JSONWriter
     ) {
-        let json = result.jsonb(row, index).flatMap { try? JSONValue(parsing: $0) }
+        let json = result.json(row, index)
         let providers = (json?.objectValue ?? [:]).filter { !$0.value.isNull }
         guard !providers.isEmpty else { return }
         let visible = loginData?(providers) ?? providers

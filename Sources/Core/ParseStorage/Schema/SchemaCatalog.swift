@@ -93,9 +93,7 @@ public final class SchemaCatalog: Sendable {
         var classes: [Name: ClassSchema] = [:]
         for name in SystemClass.volatileNames { classes[name] = ClassSchema(name: name.text) }
         for row in 0..<result.rowCount {
-            guard let name = result.string(row, 0), let bytes = result.jsonb(row, 1),
-                let json = try? JSONValue(parsing: bytes)
-            else { continue }
+            guard let name = result.string(row, 0), let json = result.json(row, 1) else { continue }
             classes[name] = TableLayout.schema(name: name, row: json)
         }
         if snapshot.isSpread {

@@ -145,3 +145,8 @@ extension ClassSchema {
         }
     }
 }
+
+extension PostgresResult {
+    /// Returns a jsonb value, or nil for NULL and values that are nested too deeply.
+    func json(_ row: Int, _ column: Int) -> JSONValue? { jsonb(row, column).flatMap { try? JSONValue(parsing: $0) } }
+}

@@ -106,7 +106,7 @@ public struct ImportRows: Sendable {
                     switch type {
                     case .date: rows.timestamp(row, index + 1).map { ParseDate(milliseconds: $0).json }
                     case .number: rows.double(row, index + 1).map { .number($0) }
-                    case .array: rows.jsonb(row, index + 1).flatMap { try? JSONValue(parsing: $0) }
+                    case .array: rows.json(row, index + 1)
                     default: rows.string(row, index + 1).map { .string($0) }
                     }
             }
