@@ -7,20 +7,15 @@ import Testing
     /// A pattern whose cost grows quickly, because its groups can share the letters in many ways.
     private static let slow: JSONValue = ["text": ["$regex": "^(a*)(a*)(a*)b\\3\\2\\1bc$"]]
 
+    private static let inner: JSONValue = ["other": ["$inQuery": ["className": "Row", "where": slow]]]
+
     /// The pattern at every possible position in a query.
     private static let places: [JSONValue] = [
         slow, ["$or": [slow, ["n": 1]]], ["$nor": [slow]], ["$and": [["$or": [slow]]]],
-        ["other": ["$inQuery": ["className": "Row", "where": slow]]],
+        inner, ["other": ["$inQuery": ["className": "Row", "where": inner]]],
         ["other": ["$notInQuery": ["className": "Row", "where": slow]]],
         ["text": ["$select": ["key": "text", "query": ["className": "Row", "where": slow]]]],
         ["text": ["$dontSelect": ["key": "text", "query": ["className": "Row", "where": ["$or": [slow]]]]]],
-        [
-            "other": [
-                "$inQuery": [
-                    "className": "Row", "where": ["other": ["$inQuery": ["className": "Row", "where": slow]]],
-                ]
-            ]
-        ],
         ["texts": ["$elemMatch": slow["text"] ?? .null]], ["items": ["$elemMatch": ["$or": [slow]]]],
     ]
 
