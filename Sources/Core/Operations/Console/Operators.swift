@@ -13,7 +13,7 @@ public struct Operators: Sendable, BackendPart {
     static let longestName = 100
 
     /// Audit-log labels for sign-ins without an account. Operators can't have these names.
-    private static let otherWays: Set<Name> = ["master key", "read-only master key", "owner by link", "this machine"]
+    private static let otherWays: Set<Name> = ["master key", "read-only master key", "owner (link)", "this machine"]
     /// The audit-log prefix for administrators signed in with a key of the option `adminKeys`.
     public static let keyPrefix = "key of "
 

@@ -113,7 +113,7 @@ package struct ConsoleSignIn: Sendable {
     private var isOfThisMachine: Bool { backend.configuration.console.signIn == .thisMachine }
 
     private static let thisMachine = "this machine"
-    private static let ticketName = "owner by link"
+    private static let ticketName = "owner (link)"
 
     /// Creates the process's ticket, which opens owner sessions while the process runs. Replaces the previous ticket.
     func ticket() -> String {
