@@ -104,7 +104,7 @@ extension Providers {
         }
     }
 
-    /// Whether a user has any of the providers' ids.
+    /// Whether a user is linked to any of the claimed ids.
     func isKnown(_ claims: ProviderClaims, _ caller: Caller) async throws -> Bool {
         guard !claims.identities.isEmpty else { return false }
         return try await !owners(of: claims.identities, isForAll: caller.readsEverything).isEmpty
@@ -115,7 +115,7 @@ extension Providers {
     static let noLogInOfTransaction = ParseError(
         ParseError.invalidJSON, "Log-ins and sign-ups can't be part of a transaction.")
 
-    /// Returns the ids of users who have any of the providers' ids.
+    /// Returns the users who are linked to any of the claimed ids, at most two per provider.
     ///
     /// - Parameter isForAll: Whether to include users with an empty ACL, whom only the master key can log in.
     func owners(of claims: [ProviderClaims.Claim], isForAll: Bool) async throws -> [String] {
