@@ -67,7 +67,8 @@ public struct LogIn: Sendable, BackendPart {
         let after = await backend.triggers.logoutTrigger(of: user.sessionId, context)
         try await services.changes.reporting("_Session", user.sessionId, by: context.caller) {
             let wants = services.changes.wants("_Session")
-            return ((), try await store.delete("_Session", objectId: user.sessionId, wants: wants))
+            let change = try await store.delete("_Session", objectId: user.sessionId, wants: wants)
+            return ((), wants.isEmpty ? nil : change)
         }
         await backend.caches.invalidate(user: user.id)
         // Clients close their live queries when they get the response, so the session's end must reach live queries
