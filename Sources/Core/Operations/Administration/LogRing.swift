@@ -56,18 +56,14 @@ public final class LogRing: Sendable {
     }
 
     private let lines = Mutex(Lines())
-    private let capacity: Int
+    /// The maximum number of lines, and separately of errors.
+    private static let capacity = 1000
     /// The id that log cursors use for this process's log.
     package let process = Identifiers.alphanumeric(8)
     private let meters: Counters<Meters.LogLevel>
 
-    /// - Parameters:
-    ///   - capacity: The maximum number of lines, and separately of errors.
-    ///   - meters: Counts the lines by level.
-    public init(capacity: Int = 1000, meters: Counters<Meters.LogLevel> = Counters()) {
-        self.capacity = capacity
-        self.meters = meters
-    }
+    /// - Parameter meters: Counts the lines by level.
+    public init(meters: Counters<Meters.LogLevel> = Counters()) { self.meters = meters }
 
     /// Returns a logger that also records its lines here.
     public func recording(_ logger: Logger) -> Logger {
@@ -92,10 +88,10 @@ public final class LogRing: Sendable {
             let line = Line(
                 number: lines.count, moment: moment, level: event.level, message: message, metadata: fields)
             lines.count += 1
-            let forgotten = lines.all.count == capacity ? lines.all.popFirst() : nil
+            let forgotten = lines.all.count == Self.capacity ? lines.all.popFirst() : nil
             lines.all.append(line)
             guard event.level >= .error else { return forgotten }
-            if lines.errors.count == capacity { lines.errors.removeFirst() }
+            if lines.errors.count == Self.capacity { lines.errors.removeFirst() }
             lines.errors.append(line)
             return forgotten
         }
