@@ -60,7 +60,7 @@ struct FindPipeline {
     private func callBefore(_ find: inout Find, of className: String) async throws {
         let triggered =
             try await backend.findTriggers.beforeFind(find, of: className) ?? find.triggered
-            ?? TriggeredFind(query: find.parameters, objectId: find.objectId)
+            ?? TriggeredFind(query: find.parameters)
         if triggered.isChanged {
             find.options = try FindOptions(find: triggered.query)
             find.isRewritten = find.objectId.map { find.options.condition != ["objectId": .string($0)] } ?? false
@@ -116,7 +116,7 @@ struct FindPipeline {
         var objects = objects
         if let triggered = find.triggered {
             objects = try await backend.findTriggers.afterFind(
-                find.target, objects, query: triggered.query, objectId: triggered.objectId,
+                find.target, objects, query: triggered.query, objectId: find.objectId,
                 cloudContext: triggered.cloudContext, find.context)
         }
         if let length = find.shorten { objects = objects.map { ShortenedValue.shortened($0, limit: length) } }

@@ -63,8 +63,6 @@ public struct FindTriggers: Sendable, BackendPart {
 struct TriggeredFind: Sendable {
     /// The query for the following steps and triggers.
     var query: JSONObject
-    /// The id of a get, or nil for a find.
-    var objectId: String?
     /// The context for later triggers, or nil for the request's context.
     var cloudContext: JSONObject?
     /// Results to return without querying, or nil to query.
@@ -85,7 +83,7 @@ extension FindTriggers {
         guard hasFindTrigger(className) else { return nil }
         try backend.triggers.checkMayCallCode()
         guard let before = findTrigger(.beforeFind, className) else {
-            return find.triggered ?? TriggeredFind(query: parametersWithLimit(find), objectId: find.objectId)
+            return find.triggered ?? TriggeredFind(query: parametersWithLimit(find))
         }
         let request = try await backend.triggers.withUser(find.context)
         var call = FindCall(
@@ -93,8 +91,7 @@ extension FindTriggers {
             cloudContext: find.triggered?.cloudContext, request)
         try await before(&call)
         return TriggeredFind(
-            query: call.query, objectId: find.objectId, cloudContext: call.context, given: call.objects, isChanged: true
-        )
+            query: call.query, cloudContext: call.context, given: call.objects, isChanged: true)
     }
 
     /// Adds the default limit, because triggers of finds always see one.
