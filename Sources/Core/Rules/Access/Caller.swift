@@ -135,7 +135,7 @@ public struct RequestContext: Sendable {
 
 /// Properties of a request that cloud code, logs and traces need. Created once per request.
 public protocol RequestFacts: AnyObject, Sendable {
-    /// The header fields by lower-case name, without secret keys.
+    /// The header fields by lower-case name, without server keys, passwords and cookies.
     var headerFields: JSONObject { get }
     /// The context passed from the caller to triggers.
     var cloudContext: JSONObject { get }

@@ -33,7 +33,7 @@ extension Configuration {
             case expo(ExpoPush)
         }
 
-        /// The services by device type. They are tried in this order, except that APNs in production comes first.
+        /// The services by device type. Those of a type are tried in order, but APNs in production comes first.
         public internal(set) var services: [Name: [Service]] = [:]
         /// The number of devices of a type that a process sends to at once.
         public internal(set) var batchSize = 500
