@@ -46,8 +46,8 @@ public struct BSONDecimal: Sendable, Hashable {
         let combination = (high >> 58) & 0x1F
         if combination == 0x1F { return "NaN" }
         if combination == 0x1E { return sign + "Infinity" }
-        // If the first two bits are set, the exponent starts two bits later, and the digits exceed 34, which counts as
-        // zero.
+        // If the two bits after the sign are set, the exponent starts two bits later, and the number has more than 34
+        // digits, which counts as zero.
         let isLarge = combination >> 3 == 0b11
         let exponent = Int((isLarge ? high >> 47 : high >> 49) & 0x3FFF) - 6176
         var coefficient: UInt128 = 0

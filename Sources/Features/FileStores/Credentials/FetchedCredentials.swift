@@ -78,7 +78,7 @@ struct ContainerCredentials: CredentialProvider {
         caller = try CredentialChain.localCaller(outgoing)
     }
 
-    /// Returns whether a URL may supply credentials. Its server chooses the account that receives the files.
+    /// Returns whether a URL may supply credentials. The credentials determine whose account receives the files.
     static func isTrusted(_ url: String) -> Bool {
         if url.hasPrefix("https://") { return true }
         guard url.hasPrefix("http://") else { return false }

@@ -38,7 +38,7 @@ public struct S3Storage: FileStorage {
     /// Logs an error if the bucket can't be used, then aborts abandoned uploads once a day.
     public func tend() async {
         do {
-            // For HEAD, Google requires a separate permission. Listing requires one that the server needs anyway.
+            // Google requires a separate permission for HEAD. The server needs the permission for listing anyway.
             _ = try await client.exchange(
                 client.isForGoogle
                     ? S3Request("GET", nil, query: ["list-type=2", "max-keys=1"]) : S3Request("HEAD", nil))
