@@ -6,6 +6,7 @@ import Logging
 import ParseModel
 import ParseStorage
 import Platform
+import Synchronization
 
 /// `roost export`: writes the app's database and files to a folder of JSON files.
 package struct Export: Sendable {
@@ -134,30 +135,20 @@ package struct Export: Sendable {
         _ table: DatabaseExport.Table, _ name: String, of export: DatabaseExport, in folder: FreshFolder
     ) async throws -> (count: Int, sum: String) {
         let file = try ExportFile(name, in: folder.path)
-        let counter = RowCounter()
+        let written = Atomic(0)
         let separator = frame.between
         try await file.append(frame.before)
         try await export.read(table, separator: separator) { [report] text, rows in
             try Task.checkCancellation()
-            let before = await counter.add(rows)
+            let before = written.add(rows, ordering: .relaxed).oldValue
             if before > 0 { try await file.append(separator) }
             try await file.append(text)
             report(.rows(table: table.name, count: before + rows, of: table.estimatedRows))
         }
-        let count = await counter.count
+        let count = written.load(ordering: .relaxed)
         if request.form == .parse || count > 0 { try await file.append(frame.after) }
         report(.table(name: table.name, count: count))
         return (count, try await file.finish())
-    }
-
-    private actor RowCounter {
-        private(set) var count = 0
-
-        /// Adds to the count, and returns the previous one.
-        func add(_ rows: Int) -> Int {
-            defer { count += rows }
-            return count
-        }
     }
 
     private func copyFiles(to folder: FreshFolder, _ result: inout Report) async throws -> String {
