@@ -44,7 +44,7 @@ struct ImportPlan: Sendable {
                 && ClassSchema(name: relation.owner.text).fields[relation.field] == nil
         }
         let targets = try await RelationTargets.find(of: joins, in: catalog, progress, pool)
-        for (join, target) in targets.found { planner.add(.relation(target), to: join) }
+        for (join, target) in targets.found { planner.types[join.owner, default: [:]][join.field] = .relation(target) }
         plan.notes += targets.notes
         for collection in wanted where !isJoin(collection.name) {
             if let fault = ClassPlanner.fault(ofClass: collection.name) {

@@ -13,13 +13,8 @@ struct ClassPlanner {
         var notes: [String] = []
     }
 
-    /// Field types set by the caller, by class and field.
-    private(set) var types: [Name: [Name: FieldType]]
-
-    /// Sets the type of a relation, which the objects of its class don't contain.
-    mutating func add(_ type: FieldType, to relation: ImportPlan.Relation) {
-        types[relation.owner, default: [:]][relation.field] = type
-    }
+    /// Field types that override those of the source, by class and field.
+    var types: [Name: [Name: FieldType]]
 
     /// Returns whether a class's field types must be inferred from its objects, because the source has no schema for it.
     func needsInference(_ name: Name, _ source: SourceSchema) -> Bool {

@@ -15,9 +15,6 @@ enum MongoFields {
         }
     }
 
-    /// Returns the strings in an array, or nil if the value isn't an array.
-    static func texts(_ value: BSONValue) -> [String]? { value.arrayValue?.compactMap(\.stringValue) }
-
     /// Parses the oldest ACL format, `{"id":{"r":true,"w":true}}`, or returns nil if the value isn't a document.
     static func acl(_ value: BSONValue) -> ACL? {
         guard let document = value.documentValue else { return nil }

@@ -52,7 +52,7 @@ enum RESTFields {
         case (.relation, _), (.acl, _): return nil
         default: break
         }
-        losses.add(field, "expected \(type), found \(TypeInference.name(of: value))", value)
+        losses.add(field, "expected \(type), found \(TypeInference.type(of: value)?.description ?? "null")", value)
         return nil
     }
 

@@ -34,7 +34,7 @@ struct RowMapper: Sendable {
                     row.values[place] = value
                 }
             case .principals(let place):
-                var texts = MongoFields.texts(member.value)
+                var texts = member.value.arrayValue?.compactMap(\.stringValue)
                 if texts == nil, member.value != .null, member.value != .undefined {
                     // Unreadable permissions grant no access.
                     row.losses.add(

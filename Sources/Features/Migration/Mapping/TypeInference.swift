@@ -77,6 +77,4 @@ struct TypeInference: Sendable {
             }
         }
     }
-
-    static func name(of value: JSONValue) -> String { type(of: value)?.description ?? "null" }
 }
