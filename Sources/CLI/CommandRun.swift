@@ -66,7 +66,7 @@ enum CommandRun {
 
 /// The arguments of commands whose output scripts can read.
 struct ScriptArguments: ParsableArguments {
-    @Flag(help: "Print progress as lines of JSON.")
+    @Flag(help: "Print the results as lines of JSON.")
     var json = false
 
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)

@@ -163,4 +163,13 @@ struct OptionRangeTests {
         #expect(limits.queryDepth == 5)
         #expect(limits.allowRegex)
     }
+
+    @Test("Looks for changed classes at most ten times a second")
+    func checkInterval() throws {
+        for (given, interval) in [(0, 100), (99, 100), (250, 250)] as [(JSONValue, Int)] {
+            let file = JSONValue.object(["appId": "a", "masterKey": "m", "databaseOptions": ["schemaCacheTtl": given]])
+            let (configuration, _) = try Configuration.load(file: file.serialized(), environment: [:], flags: [])
+            #expect(configuration.databaseOptions.schemaCacheTtl == interval)
+        }
+    }
 }

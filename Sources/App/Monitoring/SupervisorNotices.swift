@@ -22,7 +22,8 @@ struct SupervisorNotices: Service {
         let process = environment["WATCHDOG_PID"]
         let isMeant = process == nil || process == "\(ProcessInfo.processInfo.processIdentifier)"
         // Half the time after which the service manager considers the process stuck.
-        interval = isMeant ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.map { .microseconds($0 / 2) } : nil
+        interval =
+            isMeant ? environment["WATCHDOG_USEC"].flatMap { Int64($0) }.map { .microseconds(max(1000, $0 / 2)) } : nil
     }
 
     func run() async throws {

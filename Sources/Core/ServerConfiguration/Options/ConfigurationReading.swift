@@ -31,7 +31,7 @@ extension Configuration {
         }
         if !mountPath.hasPrefix("/") { mountPath = "/" + mountPath }
         if serverURL.isEmpty { serverURL = "\(scheme)://localhost:\(port)\(mount)" }
-        databaseOptions.schemaCacheTtl = max(1, databaseOptions.schemaCacheTtl)
+        databaseOptions.schemaCacheTtl = max(100, databaseOptions.schemaCacheTtl)
         // parse-server 9 removed both options.
         if preset >= 9 { (pages.enableRouter, cloudMain.decodesPointers) = (true, true) }
         let endpoint = mistakes.check("pages") { () throws(ConfigurationError) in
