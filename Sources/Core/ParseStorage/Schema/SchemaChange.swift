@@ -155,12 +155,40 @@ struct SchemaChange {
                 if current?.fields[name] == nil { added[name] = type }
             }
         }
-        if !added.isEmpty { try await ExistingColumns(table: table, session: session).check(added, of: wanted.name) }
+        if !added.isEmpty { try await checkExisting(added, table) }
         if !changes.isEmpty {
             // A single ALTER TABLE locks the table only once. PostgreSQL drops columns before it adds any.
             _ = try await session.query("ALTER TABLE \(table) \(changes.joined(separator: ", "))", [])
         }
     }
+
+    /// Checks that table columns that belong to no known field have types that new fields can use. Such columns were
+    /// left by a field deletion that failed halfway, or created by hand.
+    ///
+    /// - Parameter columns: The new fields' SQL types, by column name.
+    /// - Throws: 111 for a column of an incompatible type.
+    private func checkExisting(_ columns: [Name: String], _ table: String) async throws {
+        let rows = try await session.query(
+            """
+            SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute
+            WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped AND attname::text = ANY($2)
+            """, [.text(table), .textArray(columns.keys.map(\.text))])
+        for row in 0..<rows.rowCount {
+            guard let name = rows.string(row, 0), let known = rows.string(row, 1),
+                let type = columns[Name(name)], known != type, !Self.alike[type, default: []].contains(known)
+            else { continue }
+            throw ParseError(
+                ParseError.incorrectType,
+                "schema mismatch for \(wanted.name).\(name); the table has a column of this name with the type \(known)"
+            )
+        }
+    }
+
+    /// Column types that are read and written like the wanted one.
+    private static let alike: [String: Set<String>] = [
+        "text": ["character varying", "citext"],
+        "double precision": ["real", "smallint", "integer", "bigint"],
+    ]
 
 }
 
@@ -184,39 +212,6 @@ enum JoinTable {
         return "CREATE INDEX \(concurrently ? "CONCURRENTLY " : "")IF NOT EXISTS \(SQL.identifier(name)) ON \(table) "
             + "(\"owningId\")"
     }
-}
-
-/// Table columns that belong to no known field: left by a field deletion that failed halfway, or created by hand.
-struct ExistingColumns {
-    /// The quoted table name.
-    let table: String
-    let session: PostgresSession
-
-    /// Checks that existing columns have types that new fields can use.
-    ///
-    /// - Parameter columns: The new fields' SQL types, by column name.
-    /// - Throws: 111 for a column of an incompatible type.
-    func check(_ columns: [Name: String], of className: String) async throws {
-        let rows = try await session.query(
-            """
-            SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute
-            WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped AND attname::text = ANY($2)
-            """, [.text(table), .textArray(columns.keys.map(\.text))])
-        for row in 0..<rows.rowCount {
-            guard let name = rows.string(row, 0), let known = rows.string(row, 1),
-                let wanted = columns[Name(name)], known != wanted, !Self.alike[wanted, default: []].contains(known)
-            else { continue }
-            throw ParseError(
-                ParseError.incorrectType,
-                "schema mismatch for \(className).\(name); the table has a column of this name with the type \(known)")
-        }
-    }
-
-    /// Column types that are read and written like the wanted one.
-    private static let alike: [String: Set<String>] = [
-        "text": ["character varying", "citext"],
-        "double precision": ["real", "smallint", "integer", "bigint"],
-    ]
 }
 
 struct IndexChanges {
