@@ -3,14 +3,9 @@ import Postgres
 
 /// Recreates the indexes of a class on the staging table.
 extension ImportStorage {
-    private struct Index {
-        let name: String
-        let isUnique: Bool
-        /// The constraint definition of a primary key, or nil for other indexes.
-        let primaryKey: String?
-        /// The part of the index definition that follows the table name.
-        let definition: String
-    }
+    /// An index of a class: the constraint definition of a primary key, or nil for other indexes, and the part of the
+    /// index definition that follows the table name.
+    private typealias Index = (name: String, isUnique: Bool, primaryKey: String?, definition: String)
 
     /// Deletes rows whose key an earlier row already has, unless the staging table already has a primary key.
     ///
@@ -101,9 +96,7 @@ extension ImportStorage {
             """, [.text(SQL.identifier(table))])
         return (0..<rows.rowCount).compactMap { row in
             guard let name = rows.string(row, 0), rows.bool(row, 4) == true else { return nil }
-            return Index(
-                name: name, isUnique: rows.bool(row, 1) ?? false, primaryKey: rows.string(row, 2),
-                definition: rows.string(row, 3) ?? "")
+            return (name, rows.bool(row, 1) ?? false, rows.string(row, 2), rows.string(row, 3) ?? "")
         }
     }
 }

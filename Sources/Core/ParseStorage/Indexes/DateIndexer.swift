@@ -59,13 +59,9 @@ public struct DateIndexer: Sendable {
         }
     }
 
-    private struct Missing {
-        var className: String
-        /// Whether the table is partitioned.
-        var isDivided: Bool
-        /// An invalid index that an interrupted build left behind.
-        var leftover: String?
-    }
+    /// A class without the index: whether its table is partitioned, and the invalid index that an interrupted build left
+    /// behind, if any.
+    private typealias Missing = (className: String, isDivided: Bool, leftover: String?)
 
     private static let classes = Statement("SELECT \"className\"::text FROM \"_SCHEMA\"")
 
@@ -92,9 +88,7 @@ public struct DateIndexer: Sendable {
 
     private static func missing(_ rows: PostgresResult) -> [Missing] {
         (0..<rows.rowCount).compactMap { row in
-            rows.string(row, 0).map {
-                Missing(className: $0, isDivided: rows.bool(row, 2) == true, leftover: rows.string(row, 1))
-            }
+            rows.string(row, 0).map { ($0, rows.bool(row, 2) == true, rows.string(row, 1)) }
         }
     }
 
@@ -114,7 +108,7 @@ public struct DateIndexer: Sendable {
     private func build(_ missing: Missing, _ session: PostgresSession) async throws {
         do {
             if missing.isDivided {
-                return try await PartitionIndex(className: missing.className).build(session, logger)
+                return try await buildPartitions(of: missing.className, session)
             }
             if let leftover = missing.leftover {
                 _ = try await session.query("DROP INDEX CONCURRENTLY IF EXISTS \(SQL.identifier(leftover))", [])
@@ -130,12 +124,6 @@ public struct DateIndexer: Sendable {
                 metadata: ["class": "\(missing.className)", "error": "\(error)"])
         }
     }
-}
-
-/// The date index of a partitioned table. PostgreSQL can't build it concurrently, so each partition's index is built
-/// concurrently and then attached.
-struct PartitionIndex {
-    let className: String
 
     /// The table and its partitions, each after its parent.
     private static let tree = """
@@ -143,10 +131,11 @@ struct PartitionIndex {
         FROM pg_partition_tree($1::text::regclass) p JOIN pg_class c ON c.oid = p.relid ORDER BY p.level, 1
         """
 
-    /// Builds the indexes that are missing.
+    /// Builds the index of a partitioned table. PostgreSQL can't build it concurrently, so each partition's index is built
+    /// concurrently and then attached.
     ///
     /// - Throws: `PostgresError`. Indexes built before the error are kept and reused the next time.
-    func build(_ session: PostgresSession, _ logger: Logger) async throws {
+    private func buildPartitions(of className: String, _ session: PostgresSession) async throws {
         let rows = try await session.query(Self.tree, [.text(SQL.identifier(className))])
         var indexes: [String: String] = [:]
         for row in 0..<rows.rowCount {
