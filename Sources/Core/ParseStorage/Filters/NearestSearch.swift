@@ -115,10 +115,7 @@ package final class NearestHistory: Sendable {
         case circles
     }
 
-    private struct Entry {
-        let manner: Manner
-        let recordedAt: ContinuousClock.Instant
-    }
+    private typealias Entry = (manner: Manner, recordedAt: ContinuousClock.Instant)
 
     /// The maximum total size of the remembered statements in bytes. Each counts as its length plus 64 bytes.
     private static let capacity = 256 * 1024
@@ -137,7 +134,6 @@ package final class NearestHistory: Sendable {
     }
 
     func record(_ manner: Manner, of statement: String) {
-        let entry = Entry(manner: manner, recordedAt: .now)
-        entries.withLock { _ = $0.set(entry, for: statement, weight: statement.utf8.count + 64) }
+        entries.withLock { _ = $0.set((manner, .now), for: statement, weight: statement.utf8.count + 64) }
     }
 }

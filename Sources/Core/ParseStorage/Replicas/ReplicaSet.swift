@@ -83,11 +83,7 @@ public final class ReplicaSet: Sendable {
 
     // MARK: Measuring
 
-    private struct Mark {
-        let time: Int64
-        let position: Int64
-        let timeline: String?
-    }
+    private typealias Mark = (time: Int64, position: Int64, timeline: String?)
 
     /// Measures the lag of the replicas until the task is cancelled.
     public func run() async {
@@ -112,7 +108,7 @@ public final class ReplicaSet: Sendable {
         marks.withLock { marks in
             // After a promotion, positions can't be compared with earlier ones.
             if let last = marks.last, last.timeline != timeline { marks.removeAll() }
-            marks.append(Mark(time: time, position: position, timeline: timeline))
+            marks.append((time, position, timeline))
             // The lag of a replica that is further behind than the oldest mark isn't measured.
             if marks.count > Self.maxMarks { marks.removeFirst(marks.count - Self.maxMarks) }
         }
