@@ -11,7 +11,7 @@ struct TextCondition {
     ///
     /// - Parameter rank: Set to the SQL expression of the rank.
     func search(_ search: TextSearch, _ builder: inout SQLBuilder, rank: inout String?) -> String {
-        let language = TextLanguage.configuration(search.language)
+        let language = Self.configuration(search.language)
         var text = text
         var term = "\(builder.bind(.text(Self.words(search.term))))::text"
         if !search.isDiacriticSensitive {
@@ -57,7 +57,7 @@ struct TextCondition {
 
     /// Returns the SQL of the text vector that a search reads. An index on the same expression serves it.
     static func vector(_ text: String, language: String?) -> String {
-        "to_tsvector('\(TextLanguage.configuration(language))', \(text))"
+        "to_tsvector('\(configuration(language))', \(text))"
     }
 
     /// Replaces `/` and `~` with spaces unless they follow a letter or digit (`/fox` would be a path), removes NUL, and
@@ -80,19 +80,17 @@ struct TextCondition {
         }
         return words.joined(separator: " ")
     }
-}
 
-enum TextLanguage {
-    private static let names: [Name: String] = [
+    private static let languages: [Name: String] = [
         "ar": "arabic", "da": "danish", "nl": "dutch", "en": "english", "fi": "finnish", "fr": "french",
         "de": "german", "hu": "hungarian", "it": "italian", "nb": "norwegian", "pt": "portuguese", "ro": "romanian",
         "ru": "russian", "es": "spanish", "sv": "swedish", "tr": "turkish", "none": "simple",
     ]
 
     /// Returns the text-search configuration for a language name or code, or `english` for an unknown one.
-    static func configuration(_ language: String?) -> String {
+    private static func configuration(_ language: String?) -> String {
         guard let language = language?.lowercased() else { return "english" }
-        if let name = names[language] { return name }
-        return names.values.contains(language) ? language : "english"
+        if let name = languages[language] { return name }
+        return languages.values.contains(language) ? language : "english"
     }
 }
