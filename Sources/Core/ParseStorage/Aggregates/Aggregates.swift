@@ -23,7 +23,11 @@ public struct Aggregates: Sendable {
                 guard let schema = schemas[className] else { return [] }
                 var compiler = AggregateCompiler(
                     schemas: schemas, schema: schema, now: now, mergesDateParts: mergesDateParts)
-                return try await values(of: try compiler.compile(stages), className, place)
+                let statement = try compiler.compile(stages)
+                return try await store.reading(className, place) { store in
+                    Self.values(
+                        of: try await store.timed(statement.sql) { try await store.client.heavyQuery(statement) })
+                }
             }
         } catch let error as PostgresError {
             throw failure(error)
@@ -55,24 +59,17 @@ public struct Aggregates: Sendable {
                     {
                         statement = jump.statement
                     }
-                    let chosen = statement
                     let shape = values.jump.map { _ in
                         QueryShape(table: Name(className), distinct: Name(SystemClass.field(queriedAs: root)))
                     }
                     return Self.values(
-                        of: try await store.timed(chosen.sql, shape) { try await store.client.heavyQuery(chosen) })
+                        of: try await store.timed(statement.sql, shape) { try await store.client.heavyQuery(statement) }
+                    )
                 }
             }
         } catch let error as PostgresError {
             throw failure(error)
         }
-    }
-
-    private func values(of statement: Statement, _ className: String, _ place: ReadPlace) async throws -> [JSONValue] {
-        let rows = try await store.reading(className, place) { store in
-            try await store.timed(statement.sql) { try await store.client.heavyQuery(statement) }
-        }
-        return Self.values(of: rows)
     }
 
     /// Returns the plan of a statement with unknown parameters.

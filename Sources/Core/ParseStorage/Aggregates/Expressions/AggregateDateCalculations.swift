@@ -94,7 +94,7 @@ extension AggregateExpressions {
         }
         var (pattern, letters) = ("NULL", "")
         if let format = try AggregateOperand.text("format", of: members, name) {
-            let read = try DatePattern(format)
+            let read = try Self.pattern(of: format)
             pattern = builder.bind(.text(read.pattern))
             letters = read.letters
         }
@@ -103,25 +103,20 @@ extension AggregateExpressions {
             input, members["onNull"], members["onError"], document, "roost_parsed",
             "\(pattern)::text, \(SQL.literal(letters)), \(zone)", failure: "date")
     }
-}
 
-/// A format of `$dateFromString` as a regular expression.
-private struct DatePattern {
+    /// The regular expression of each format specifier of `$dateFromString`.
     private static let patterns: [Character: String] = [
         "Y": "([0-9]{4})", "m": "([0-9]{1,2})", "d": "([0-9]{1,2})", "H": "([0-9]{1,2})", "M": "([0-9]{1,2})",
         "S": "([0-9]{1,2})", "L": "([0-9]{1,3})", "z": "(Z|[+-][0-9]{2}:?[0-9]{2})", "j": "([0-9]{1,3})",
     ]
 
-    private(set) var pattern: String
-    /// The specifiers of the groups in order.
-    private(set) var letters = ""
-
-    init(_ format: String) throws(ParseError) {
-        pattern = "^"
+    /// Returns a format of `$dateFromString` as a regular expression, and the specifiers of its groups in order.
+    private static func pattern(of format: String) throws(ParseError) -> (pattern: String, letters: String) {
+        var (pattern, letters) = ("^", "")
         var characters = format.makeIterator()
         while let character = characters.next() {
             if character == "%", let specifier = characters.next(), specifier != "%" {
-                guard let part = Self.patterns[specifier], !letters.contains(specifier) else {
+                guard let part = patterns[specifier], !letters.contains(specifier) else {
                     throw ParseError(
                         ParseError.invalidQuery, "Invalid format character '%\(specifier)' in format string")
                 }
@@ -135,6 +130,6 @@ private struct DatePattern {
         guard format.utf8.count <= 1024, !format.utf8.contains(0) else {
             throw ParseError(ParseError.invalidQuery, "$dateFromString: format must have at most 1024 bytes and no NUL")
         }
-        pattern += "$"
+        return (pattern + "$", letters)
     }
 }
