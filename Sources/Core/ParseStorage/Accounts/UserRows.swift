@@ -13,21 +13,20 @@ public struct AccountRows: Sendable {
 
     /// Locks names, in any letter case, against use by other requests until the transaction ends.
     public func claim(_ names: Set<Name>) async throws {
-        for statement in Self.claims(names) { _ = try await store.query(statement) }
+        if let statement = Self.claiming(names) { _ = try await store.query(statement) }
     }
 
-    /// Returns statements that lock names in a fixed order, so that concurrent writers don't deadlock.
-    static func claims(_ names: Set<Name>) -> [Statement] {
+    /// Returns the statement that locks names in a fixed order, so that concurrent writers don't deadlock. Returns nil if
+    /// there are no names.
+    static func claiming(_ names: Set<Name>) -> Statement? {
         let names = names.filter { !$0.utf8.contains(0) }
-        guard !names.isEmpty else { return [] }
-        return [
-            Statement(
-                """
-                SELECT pg_advisory_xact_lock(key) FROM (
-                    SELECT DISTINCT hashtextextended(roost_fold(name), \(ProcessLock.number(1))) AS key FROM unnest($1::text[]) AS name
-                    ORDER BY 1) AS keys
-                """, [.textArray(names.texts)])
-        ]
+        guard !names.isEmpty else { return nil }
+        return Statement(
+            """
+            SELECT pg_advisory_xact_lock(key) FROM (
+                SELECT DISTINCT hashtextextended(roost_fold(name), \(ProcessLock.number(1))) AS key FROM unnest($1::text[]) AS name
+                ORDER BY 1) AS keys
+            """, [.textArray(names.texts)])
     }
 
     /// Returns whether another user has this name or address in any letter case. Case folding follows Unicode, because

@@ -166,7 +166,8 @@ public struct JobRows: Sendable {
         struct Taken: Error {}
         do {
             return try await store.transaction { store in
-                guard try await store.jobs.acquireSchedules() else { return false }
+                let lock = try await store.query("SELECT pg_try_advisory_xact_lock(\(ProcessLock.jobSchedules.key))")
+                guard lock.bool(0, 0) == true else { return false }
                 let rows = try await store.query(
                     """
                     UPDATE "_JobSchedule" SET "lastRun" = $2
@@ -180,12 +181,6 @@ public struct JobRows: Sendable {
         } catch is Taken {
             return false
         }
-    }
-
-    private func acquireSchedules() async throws -> Bool {
-        try await store.query(
-            "SELECT pg_try_advisory_xact_lock(\(ProcessLock.jobSchedules.key))", []
-        ).bool(0, 0) ?? false
     }
 
     /// Converts database errors to client errors, except in a transaction, which may be repeated after them.

@@ -15,7 +15,7 @@ extension ObjectStore {
     public func lock(_ rows: [LockedRow], claiming names: Set<Name> = []) async throws {
         var classes: [Name: [LockedRow]] = [:]
         for row in rows { classes[Name(row.className), default: []].append(row) }
-        var statements = AccountRows.claims(names)
+        var statements = [AccountRows.claiming(names)].compactMap(\.self)
         for (className, rows) in classes.sorted(by: { $0.key < $1.key }) {
             guard let schema = catalog.schema(className.text) else { continue }
             let separate = try await schema.separateLocks(rows, in: self)
