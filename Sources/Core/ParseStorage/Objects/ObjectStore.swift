@@ -10,30 +10,19 @@ import Postgres
 public struct ObjectStore: Sendable {
     public let client: PostgresClient
     /// The transaction that all calls are part of, or nil if each call runs on its own.
-    let session: PostgresSession?
+    private(set) var session: PostgresSession?
     /// The read replicas, or nil in a transaction and if none are configured.
-    let replicas: ReplicaSet?
+    private(set) var replicas: ReplicaSet?
     public let catalog: SchemaCatalog
     /// PostgreSQL's last message about a lack of resources or a failed disk.
-    public let trouble: DatabaseTrouble
+    public let trouble = DatabaseTrouble()
     let logger: Logger
 
     /// - Parameter replicas: Replicas of the database, for reads that request one.
     public init(client: PostgresClient, replicas: ReplicaSet? = nil, catalog: SchemaCatalog, logger: Logger) {
-        self.init(
-            client: client, replicas: replicas, catalog: catalog, session: nil, trouble: DatabaseTrouble(),
-            logger: logger)
-    }
-
-    private init(
-        client: PostgresClient, replicas: ReplicaSet?, catalog: SchemaCatalog, session: PostgresSession?,
-        trouble: DatabaseTrouble, logger: Logger
-    ) {
-        self.trouble = trouble
         self.client = client
         self.replicas = replicas
         self.catalog = catalog
-        self.session = session
         self.logger = logger
     }
 
@@ -94,10 +83,9 @@ public struct ObjectStore: Sendable {
         // Even after an error the commit may have succeeded, if only its response got lost.
         defer { recordWrite() }
         return try await client.transaction(purpose: purpose, conflictKey: conflictKey) { session in
-            try await body(
-                ObjectStore(
-                    client: client, replicas: nil, catalog: catalog, session: session, trouble: trouble, logger: logger)
-            )
+            var store = self
+            (store.session, store.replicas) = (session, nil)
+            return try await body(store)
         }
     }
 
