@@ -28,18 +28,6 @@ public struct AuditEntry: Sendable {
     /// The maximum length in bytes of a name, an id or a path.
     private static let maxTextBytes = 500
 
-    /// The entry with long strings and lists truncated, since a browser may send anything.
-    var bounded: AuditEntry {
-        var entry = self
-        entry.operatorName = Self.short(operatorName)
-        entry.requestId = Self.short(requestId)
-        entry.path = Self.short(path)
-        entry.className = className.map { Self.short($0) }
-        entry.ids = Self.short(ids)
-        entry.fields = Self.short(fields)
-        return entry
-    }
-
     /// Truncates a string and removes NUL characters, which PostgreSQL rejects. The limit is in bytes, since one
     /// character can have thousands of combining marks.
     public static func short(_ text: String) -> String {
@@ -56,18 +44,20 @@ public struct AuditEntry: Sendable {
 public struct AuditRows: Sendable {
     let store: ObjectStore
 
-    /// Adds an entry without a result. Returns its number.
+    /// Adds an entry without a result. Returns its number. Long strings and lists are truncated, since a browser may send
+    /// anything.
     public func begin(_ entry: AuditEntry) async throws -> Int {
-        let entry = entry.bounded
         let rows = try await store.query(
             """
             INSERT INTO "_roost_audit" ("operator", "role", "address", "requestId", "method", "path", "className", "count",
                 "ids", "fields", "before") VALUES ($1, $2, $3, $4, $5, $6, $7, $8::bigint, $9, $10, $11) RETURNING "id"
             """,
             [
-                .text(entry.operatorName), .text(entry.role), .text(entry.address), .text(entry.requestId),
-                .text(entry.method), .text(entry.path), entry.className.map { .text($0) } ?? .null(.text),
-                .int(Int64(entry.count)), .textArray(entry.ids), .textArray(entry.fields), Self.json(entry.before),
+                .text(AuditEntry.short(entry.operatorName)), .text(entry.role), .text(entry.address),
+                .text(AuditEntry.short(entry.requestId)), .text(entry.method), .text(AuditEntry.short(entry.path)),
+                entry.className.map { .text(AuditEntry.short($0)) } ?? .null(.text), .int(Int64(entry.count)),
+                .textArray(AuditEntry.short(entry.ids)), .textArray(AuditEntry.short(entry.fields)),
+                Self.json(entry.before),
             ])
         guard let id = rows.int(0, 0) else { throw PostgresError(.server, "the audit entry got no number") }
         return Int(id)
