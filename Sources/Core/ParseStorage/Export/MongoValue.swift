@@ -41,12 +41,6 @@ enum MongoValue {
         writer.raw("\"}}")
     }
 
-    static func bytes(_ base64: String, into writer: inout JSONWriter) {
-        writer.raw("{\"$binary\":{\"base64\":")
-        writer.string(base64)
-        writer.raw(",\"subType\":\"00\"}}")
-    }
-
     /// Appends a value of an object or array field. Parse dates and bytes become MongoDB's types.
     static func nested(_ value: JSONValue, into writer: inout JSONWriter) {
         switch value {
@@ -64,7 +58,9 @@ enum MongoValue {
                 return self.date(date, into: &writer)
             }
             if object["__type"] == "Bytes", let base64 = object["base64"]?.stringValue {
-                return bytes(base64, into: &writer)
+                writer.raw("{\"$binary\":{\"base64\":")
+                writer.string(base64)
+                return writer.raw(",\"subType\":\"00\"}}")
             }
             writer.byte(UInt8(ascii: "{"))
             var isFirst = true

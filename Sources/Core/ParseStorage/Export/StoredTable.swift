@@ -31,14 +31,10 @@ package struct StoredTable: Sendable {
     var isDivided = false
     package var columns: [Column] = []
 
-    package init(
-        name: String, estimatedRows: Int?, size: Int, isPartition: Bool = false, isDivided: Bool = false
-    ) {
+    package init(name: String, estimatedRows: Int?, size: Int) {
         self.name = name
         self.estimatedRows = estimatedRows
         self.size = size
-        self.isPartition = isPartition
-        self.isDivided = isDivided
     }
 
     func column(_ name: String) -> Column? { columns.first { $0.name.hasSameBytes(as: name) } }
@@ -84,9 +80,9 @@ package struct StoredTable: Sendable {
             let estimate = rows.double(row, 1).flatMap { $0 >= 0 ? Int(exactly: $0.rounded()) : nil }
             var table =
                 tables[Name(name)]
-                ?? StoredTable(
-                    name: name, estimatedRows: estimate, size: Int(rows.int(row, 2) ?? 0),
-                    isPartition: rows.bool(row, 7) ?? false, isDivided: rows.bool(row, 8) ?? false)
+                ?? StoredTable(name: name, estimatedRows: estimate, size: Int(rows.int(row, 2) ?? 0))
+            table.isPartition = rows.bool(row, 7) ?? false
+            table.isDivided = rows.bool(row, 8) ?? false
             if let column = rows.string(row, 3) {
                 table.columns.append(
                     Column(

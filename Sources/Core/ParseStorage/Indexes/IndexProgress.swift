@@ -37,9 +37,7 @@ public struct IndexProgress: Sendable, Equatable {
         default: (percent, words) = (98, "Waiting for earlier reads.")
         }
     }
-}
 
-extension IndexProgress {
     /// Returns the progress of the current index build on a class, or nil if none is running.
     public static func now(of className: String, in store: ObjectStore) async throws -> IndexProgress? {
         let rows = try await store.query(

@@ -25,8 +25,6 @@ struct RelationChange {
         return changes
     }
 
-    private init(table: String) { self.table = table }
-
     /// Applies an operation. The last operation on an object wins.
     private mutating func add(_ operation: FieldOperation) {
         switch operation {

@@ -8,8 +8,6 @@ struct WriteCompiler {
     let schema: ClassSchema
     var builder = SQLBuilder()
 
-    init(schema: ClassSchema) { self.schema = schema }
-
     func insertRow(objectId: String, _ write: ObjectWrite) throws(ParseError) -> InsertRow {
         // 5 columns besides the fields: the id, two dates and two permission lists.
         var row = InsertRow(

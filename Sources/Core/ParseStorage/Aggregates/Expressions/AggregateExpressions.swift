@@ -33,9 +33,7 @@ struct AggregateExpressions {
         try HardLimits.check(expressionDepth, atMost: HardLimits.expressionDepth, "nested expressions")
         return try body(&self)
     }
-}
 
-extension AggregateExpressions {
     /// Compiles an expression to jsonb, or NULL for a missing field.
     mutating func expression(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         try counted { compiler throws(ParseError) in try compiler.uncounted(value, document) }

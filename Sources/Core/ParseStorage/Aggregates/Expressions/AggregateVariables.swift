@@ -30,19 +30,16 @@ extension AggregateExpressions {
             case .json(let document): return document
             }
         }
-        guard let value = variables[Name(name)] ?? systemVariable(name) else {
+        let value: String? =
+            switch name {
+            case "NOW": builder.literal(ParseDate(milliseconds: now).json)
+            case "REMOVE": "NULL::jsonb"
+            default: variables[Name(name)]
+            }
+        guard let value else {
             throw ParseError(ParseError.invalidQuery, "Use of undefined variable: \(name)")
         }
         return try rest.map { rest throws(ParseError) in try builder.field(rest, .json(value)) } ?? value
-    }
-
-    /// Returns the SQL of a predefined variable, or nil for other names.
-    mutating func systemVariable(_ name: String) -> String? {
-        switch name {
-        case "NOW": builder.literal(ParseDate(milliseconds: now).json)
-        case "REMOVE": "NULL::jsonb"
-        default: nil
-        }
     }
 
     /// Compiles `$map`: the result of an expression for each element, or null if the list is missing or null.
