@@ -30,7 +30,7 @@ struct AggregateCompiler {
     mutating func compile(_ stages: [AggregateStage]) throws(ParseError) -> Statement {
         var plain = stages
         for (index, stage) in stages.enumerated() { plain[index].operand = try ExtendedJSON.plain(stage.operand) }
-        let query = try pipeline(plain, AggregateInput(of: schema))
+        let query = try pipeline(plain, .rows(of: schema))
         return Statement(query, expressions.builder.parameters)
     }
 
@@ -54,9 +54,7 @@ struct AggregateCompiler {
     }
 
     private func documents(_ input: AggregateInput, _ fields: AggregateFields) -> String {
-        switch input {
-        case .rows(let schema, _): "SELECT \(AggregateRow.document(schema, fields.names)) AS doc \(input.source)"
-        case .documents(let query): query
-        }
+        guard let schema = input.schema else { return input.query }
+        return "SELECT \(AggregateRow.document(schema, fields.names)) AS doc \(input.source)"
     }
 }

@@ -13,24 +13,25 @@ enum AggregateDocument {
 ///
 /// Rows are converted to documents only if a stage needs it: for rows that are merely counted, grouped or filtered out,
 /// the conversion would cost many times more than the rest.
-enum AggregateInput {
-    /// A query for the columns of a class.
-    case rows(ClassSchema, query: String)
-    /// A query for one jsonb column named `doc`.
-    case documents(query: String)
+struct AggregateInput {
+    /// The class of the rows, or nil for documents.
+    let schema: ClassSchema?
+    /// A query for the columns of the class or, for documents, for one jsonb column named `doc`.
+    let query: String
 
-    init(of schema: ClassSchema) {
-        self = .rows(schema, query: "SELECT * FROM \(SQL.identifier(schema.name))")
+    static func documents(query: String) -> AggregateInput { AggregateInput(schema: nil, query: query) }
+
+    static func rows(of schema: ClassSchema) -> AggregateInput {
+        AggregateInput(schema: schema, query: "SELECT * FROM \(SQL.identifier(schema.name))")
     }
 
-    /// Creates the input of a `$lookup`: the rows of a class, without session tokens and second factors.
-    init(lookedUp schema: ClassSchema) {
-        self.init(of: schema)
+    /// Returns the input of a `$lookup`: the rows of a class, without session tokens and second factors.
+    static func rows(lookedUp schema: ClassSchema) -> AggregateInput {
         switch schema.name {
         case "_Session":
             var visible = schema
             visible.fields["sessionToken"] = nil
-            self = .rows(visible, query: "SELECT * FROM \(SQL.identifier(schema.name))")
+            return rows(of: visible)
         case "_User":
             let columns = schema.fields.compactMap { name, field -> String? in
                 let column = SQL.identifier(name.text)
@@ -38,23 +39,15 @@ enum AggregateInput {
                 return name == "authData" ? "\(column) - 'mfa' AS \(column)" : column
             }
             let all = (columns + ["\"_rperm\"", "\"_wperm\""]).joined(separator: ", ")
-            self = .rows(schema, query: "SELECT \(all) FROM \(SQL.identifier(schema.name))")
-        default: break
+            return AggregateInput(schema: schema, query: "SELECT \(all) FROM \(SQL.identifier(schema.name))")
+        default: return rows(of: schema)
         }
     }
 
     /// Whether this is a whole class, before any stage.
     var isClass: Bool {
         guard let schema else { return false }
-        return [AggregateInput(of: schema), AggregateInput(lookedUp: schema)].contains { $0.query == query }
-    }
-
-    /// The class of the rows, or nil for documents.
-    var schema: ClassSchema? {
-        switch self {
-        case .rows(let schema, _): schema
-        case .documents: nil
-        }
+        return [Self.rows(of: schema), .rows(lookedUp: schema)].contains { $0.query == query }
     }
 
     static let readersOfColumns: Set<Name> = [
@@ -66,38 +59,15 @@ enum AggregateInput {
     /// OFFSET prevents PostgreSQL from inlining a document's expression wherever it is used, which would multiply the
     /// size of the statement with each stage.
     var source: String {
-        switch self {
-        case .rows(let schema, let query): "FROM (\(query)) AS \(SQL.identifier(schema.name))"
-        case .documents(let query): "FROM (SELECT * FROM (\(query)) AS _stage OFFSET 0) AS _input"
-        }
-    }
-
-    var query: String {
-        switch self {
-        case .rows(_, let query), .documents(let query): query
-        }
+        schema.map { "FROM (\(query)) AS \(SQL.identifier($0.name))" }
+            ?? "FROM (SELECT * FROM (\(query)) AS _stage OFFSET 0) AS _input"
     }
 
     /// The SELECT list that passes rows or documents on unchanged.
-    var everything: String {
-        switch self {
-        case .rows: "*"
-        case .documents: "doc"
-        }
-    }
+    var everything: String { schema == nil ? "doc" : "*" }
 
-    var document: AggregateDocument {
-        switch self {
-        case .rows(let schema, _): .row(schema)
-        case .documents: .json("doc")
-        }
-    }
+    var document: AggregateDocument { schema.map { .row($0) } ?? .json("doc") }
 
     /// Returns the same kind of input with a different query.
-    func replaced(by query: String) -> AggregateInput {
-        switch self {
-        case .rows(let schema, _): .rows(schema, query: query)
-        case .documents: .documents(query: query)
-        }
-    }
+    func replaced(by query: String) -> AggregateInput { AggregateInput(schema: schema, query: query) }
 }

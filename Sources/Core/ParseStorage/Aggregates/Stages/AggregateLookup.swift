@@ -69,7 +69,7 @@ extension AggregateCompiler {
         let outer = expressions.uniqueName("outer")
         // These columns are computed once per document, however often the pipeline uses them.
         var columns = ["doc"]
-        var rows = AggregateInput(lookedUp: other)
+        var rows = AggregateInput.rows(lookedUp: other)
         if let fields = lookup.fields {
             let keys = expressions.uniqueName("keys")
             let (values, conditions) = try equality(fields, rows.schema ?? other, keys: "\(outer).\(keys)")
