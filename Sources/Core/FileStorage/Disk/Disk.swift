@@ -87,13 +87,7 @@ enum Disk {
     /// Renames a file, or deletes it if the new name exists. Replaces the existing file if hard links fail.
     static func renameIfFree(_ path: String, to name: String) async throws {
         try await NIOThreadPool.singleton.runIfActive {
-            #if canImport(Darwin)
-                let result = Darwin.link(path, name)
-            #elseif canImport(Musl)
-                let result = Musl.link(path, name)
-            #else
-                let result = Glibc.link(path, name)
-            #endif
+            let result = link(path, name)
             let failure = errno
             if result != 0, failure != EEXIST {
                 // Some network file systems don't support hard links.
