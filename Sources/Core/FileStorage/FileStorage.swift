@@ -92,7 +92,7 @@ extension FileStorage {
 }
 
 /// The reason why a file storage can't perform an operation.
-public enum FileStorageError: Error, Sendable, Equatable {
+public enum FileStorageError: Error, Sendable, Equatable, CustomStringConvertible {
     case notFound
     /// The storage doesn't allow the name, for example because it is empty, too long, or begins with a dot.
     case unusableName
@@ -104,9 +104,7 @@ public enum FileStorageError: Error, Sendable, Equatable {
     case refused
     /// The storage can't store the details. The value is the reason, for the client.
     case detailsNotKept(String)
-}
 
-extension FileStorageError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notFound: "the file doesn't exist"

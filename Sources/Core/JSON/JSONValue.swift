@@ -66,7 +66,7 @@ extension JSONValue {
     public subscript(key: String) -> JSONValue? { self[Name(key)] }
 }
 
-extension JSONValue: Hashable {
+extension JSONValue: Hashable, CustomStringConvertible {
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -89,9 +89,7 @@ extension JSONValue: Hashable {
         case .object(let value): hasher.combine(value)
         }
     }
-}
 
-extension JSONValue: CustomStringConvertible {
     /// The value as compact JSON.
     public var description: String { text }
 }

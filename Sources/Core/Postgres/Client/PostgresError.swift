@@ -1,7 +1,7 @@
 import CLibpq
 
 /// The failure of a request to PostgreSQL.
-public struct PostgresError: Error, Sendable {
+public struct PostgresError: Error, Sendable, CustomStringConvertible {
     public enum Kind: Sendable {
         /// The server or the client rejected the statement, which had no effect.
         case server
@@ -105,9 +105,7 @@ public struct PostgresError: Error, Sendable {
 
     /// Whether the server rolled the transaction back because of another one, so that a retry can help.
     var isConflict: Bool { kind == .server && (sqlState == "40001" || sqlState == "40P01") }
-}
 
-extension PostgresError: CustomStringConvertible {
     /// The message and the SQLSTATE. The detail is left out, because it may contain row values.
     public var description: String { sqlState.isEmpty ? message : "\(message) (SQLSTATE \(sqlState))" }
 }
