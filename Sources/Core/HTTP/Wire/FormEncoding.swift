@@ -63,19 +63,12 @@ package enum FormEncoding {
     }
 
     private static func value(_ text: String) -> JSONValue {
-        guard let first = text.utf8.first(where: { $0 > 0x20 }), startsJSON(first),
+        guard let first = text.utf8.first(where: { $0 > 0x20 }), firstBytes.contains(first),
             let value = try? JSONValue(parsing: text, maximumDepth: JSONBody.maximumDepth)
         else { return .string(text) }
         return value
     }
 
-    private static func startsJSON(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "\""), UInt8(ascii: "-"), UInt8(ascii: "t"),
-            UInt8(ascii: "f"), UInt8(ascii: "n"), UInt8(ascii: "0")...UInt8(ascii: "9"):
-            true
-        default:
-            false
-        }
-    }
+    /// The bytes with which JSON values begin.
+    private static let firstBytes = Set("{[\"-tfn0123456789".utf8)
 }
