@@ -15,7 +15,10 @@ struct FlushCoalescerTests {
         init(_ number: Int) {
             let flushCoalescer = FlushCoalescer(of: eventLoop)
             channels = (0..<number).map { [eventLoop] _ in EmbeddedChannel(loop: eventLoop) }
-            connections = channels.map { HTTPConnection($0, flushCoalescer: flushCoalescer) }
+            let transferTimeout = TransferTimeout(limits: HTTPServer.Limits())
+            connections = channels.map {
+                HTTPConnection($0, flushCoalescer: flushCoalescer, transferTimeout: transferTimeout)
+            }
         }
 
         /// The text sent on a connection.

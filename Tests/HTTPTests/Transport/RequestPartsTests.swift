@@ -46,7 +46,7 @@ struct RequestPartsTests {
 
     @Test("A connection rests while it waits for a request, but not for a body, and wakes for the next part")
     func rest() async throws {
-        let parts = RequestParts()
+        let parts = RequestParts(HeldInput(TransferTimeout(limits: HTTPServer.Limits())))
         let waiting = Task { try await parts.next(mayRest: true) }
         let isSentAway = try await eventually {
             parts.rest()

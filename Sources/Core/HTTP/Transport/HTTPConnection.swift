@@ -24,10 +24,10 @@ package final class HTTPConnection: Sendable {
 
     /// - Parameters:
     ///   - flushCoalescer: The coalescer of the channel's event loop.
-    ///   - transferTimeout: The counter of unanswered input, or nil to count nothing.
+    ///   - transferTimeout: The counter of unanswered input.
     ///   - record: The record, reused for each request of the connection.
     package init(
-        _ channel: any Channel, flushCoalescer: FlushCoalescer, transferTimeout: TransferTimeout? = nil,
+        _ channel: any Channel, flushCoalescer: FlushCoalescer, transferTimeout: TransferTimeout,
         record: RequestRecord = RequestRecord()
     ) {
         self.channel = channel

@@ -66,7 +66,7 @@ package final class RequestParts: Sendable {
     /// The counter of waiting input, parsed and unparsed.
     let input: HeldInput
 
-    package init(_ input: HeldInput = HeldInput(nil)) { self.input = input }
+    package init(_ input: HeldInput) { self.input = input }
 
     /// The size in bytes from which body pieces are not joined.
     private static let maxJoinedBytes = 16 * 1024

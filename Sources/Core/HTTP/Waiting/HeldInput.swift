@@ -26,10 +26,9 @@ package final class HeldInput: Sendable {
     private static let step = 16 * 1024
 
     private let state = Mutex(State())
-    private let transferTimeout: TransferTimeout?
+    private let transferTimeout: TransferTimeout
 
-    /// - Parameter transferTimeout: The counter of the bytes, or nil to count nothing.
-    package init(_ transferTimeout: TransferTimeout?) { self.transferTimeout = transferTimeout }
+    package init(_ transferTimeout: TransferTimeout) { self.transferTimeout = transferTimeout }
 
     @inline(never)
     package func add(_ count: Int) { state.withLock { $0.bytes += count } }
@@ -38,7 +37,7 @@ package final class HeldInput: Sendable {
     @inline(never)
     package func hold(on channel: any Channel, of network: Sender) -> Bool {
         state.withLock { state in
-            guard let transferTimeout, state.bytes > Self.uncounted, state.bytes > state.counted else { return true }
+            guard state.bytes > Self.uncounted, state.bytes > state.counted else { return true }
             let ticket = state.ticket ?? transferTimeout.begin(.input, on: channel, of: network)
             state.ticket = ticket
             if state.isExempt {
@@ -58,9 +57,9 @@ package final class HeldInput: Sendable {
             state.isExempt = isExempt
             guard let ticket = state.ticket else { return }
             if isExempt {
-                transferTimeout?.exempt(ticket, atLeast: state.counted)
+                transferTimeout.exempt(ticket, atLeast: state.counted)
             } else {
-                transferTimeout?.endExemption(ticket)
+                transferTimeout.endExemption(ticket)
             }
         }
     }
@@ -70,7 +69,7 @@ package final class HeldInput: Sendable {
     package func remove(_ count: Int) {
         state.withLock { state in
             state.bytes = max(0, state.bytes - count)
-            guard let transferTimeout, let ticket = state.ticket else { return }
+            guard let ticket = state.ticket else { return }
             if state.bytes <= Self.uncounted {
                 transferTimeout.end(ticket)
                 (state.ticket, state.counted) = (nil, 0)
