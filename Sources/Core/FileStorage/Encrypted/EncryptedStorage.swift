@@ -63,7 +63,7 @@ public struct EncryptedStorage: FileStorage {
         name: String, details: FileDetails, contents: Contents, check: @escaping @Sendable () async throws -> Void
     ) async throws where Contents.Element == ByteBuffer {
         if writesSegments {
-            let sealed = SealedContents(contents: contents, segments: try cipher.segments())
+            let sealed = SealedContents(contents: contents, segments: try FileSegments(secret: cipher.secret))
             return try await storage.write(
                 name: name, details: details, contents: CheckedContents(contents: sealed, check: check))
         }
@@ -151,8 +151,10 @@ public struct EncryptedStorage: FileStorage {
 
     private func segments(of file: any StoredFile, _ head: [UInt8]) async throws -> (file: SegmentedFile, isOlder: Bool)
     {
-        let current = cipher.segments(header: head)
-        guard let segments = current ?? older?.segments(header: head) else { throw FileStorageError.notReadable }
+        let current = FileSegments(secret: cipher.secret, header: head)
+        guard let segments = current ?? older.flatMap({ FileSegments(secret: $0.secret, header: head) }) else {
+            throw FileStorageError.notReadable
+        }
         let opened = try SegmentedFile(file, segments)
         // Verifies an empty file now, because callers read nothing from it. Its only segment proves that it isn't
         // truncated.
@@ -204,7 +206,7 @@ public struct FileCipher: Sendable {
     private static let tagLength = 16
 
     private let key: SymmetricKey
-    private let secret: SymmetricKey
+    fileprivate let secret: SymmetricKey
 
     /// Derives the key from a secret.
     ///
@@ -214,11 +216,6 @@ public struct FileCipher: Sendable {
         key = SymmetricKey(data: Data(digest.utf8.prefix(32)))
         self.secret = SymmetricKey(data: Data(secret.utf8))
     }
-
-    func segments() throws -> FileSegments { try FileSegments(secret: secret) }
-
-    /// Returns the cipher of a file in segments, or nil if the header has another format or key.
-    func segments(header: [UInt8]) -> FileSegments? { FileSegments(secret: secret, header: header) }
 
     /// Encrypts a file's content.
     ///
