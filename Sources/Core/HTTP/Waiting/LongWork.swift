@@ -113,8 +113,3 @@ private final class SenderExecutor: TaskExecutor {
         threads.submit(of: sender) { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
     }
 }
-
-/// The number of processors that the process may use.
-package enum Processors {
-    package static let count = System.coreCount
-}

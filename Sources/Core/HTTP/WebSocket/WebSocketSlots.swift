@@ -51,7 +51,7 @@ package final class WebSocketSlots: Sendable {
     /// - Parameters:
     ///   - limit: The number of slots.
     ///   - handshakes: The maximum number of concurrent handshakes.
-    package init(limit: Int, handshakes: Int = Processors.count) {
+    package init(limit: Int, handshakes: Int = System.coreCount) {
         self.limit = limit
         share = max(1, limit / 2)
         self.handshakes = Gate(capacity: handshakes)

@@ -65,7 +65,7 @@ struct ConsoleInterface: Sendable {
         self.figures = figures
         self.version = version
         self.logger = logger
-        let capacity = max(2, Processors.count / 2)
+        let capacity = max(2, LongWork.medium.threadCount)
         finds = Gate(capacity: capacity, share: capacity - 1)
         tables = ConsoleTables(client: backend.store.client)
         signIn = ConsoleSignIn(backend: backend, dispatcher: dispatcher, attempts: SignInAttempts(backend))
