@@ -25,20 +25,10 @@ package struct RequestFields: Sendable {
         self.method = method
         self.status = status
         self.duration = duration
-        path = Self.isShortPath(target) ? target : Self.path(target)
-    }
-
-    /// Most targets can be kept without a copy.
-    private static func isShortPath(_ target: String) -> Bool {
-        let isShort = target.utf8.withContiguousStorageIfAvailable { bytes in
-            bytes.count <= longestPath && bytes.first == UInt8(ascii: "/") && !bytes.contains(UInt8(ascii: "?"))
-        }
-        return isShort ?? false
-    }
-
-    private static func path(_ target: String) -> String {
-        let kept = RequestTarget.withoutOrigin(target).utf8.prefix(longestPath).prefix { $0 != UInt8(ascii: "?") }
-        return String(decoding: kept, as: UTF8.self)
+        let whole = RequestTarget.withoutOrigin(target)
+        let kept = whole.utf8.prefix(Self.longestPath).prefix { $0 != UInt8(ascii: "?") }
+        // Most targets can be kept without a copy.
+        path = kept.endIndex == whole.endIndex ? whole : String(decoding: kept, as: UTF8.self)
     }
 
     /// The maximum length of a logged path in bytes.
