@@ -154,10 +154,7 @@ struct OneBuffer: AsyncSequence, Sendable {
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var buffer: ByteBuffer?
 
-        mutating func next() async -> ByteBuffer? {
-            defer { buffer = nil }
-            return buffer
-        }
+        mutating func next() async -> ByteBuffer? { buffer.take() }
     }
 
     func makeAsyncIterator() -> AsyncIterator {

@@ -38,10 +38,7 @@ package final class IncomingBody: AsyncSequence {
     ///
     /// - Throws: ``HTTPError/aborted`` if the connection ends before the body does.
     package func next() async throws -> ByteBuffer? {
-        if let chunk = firstChunk {
-            firstChunk = nil
-            return chunk
-        }
+        if let chunk = firstChunk.take() { return chunk }
         return try await receive()
     }
 
@@ -236,8 +233,7 @@ package final class IncomingBody: AsyncSequence {
     }
 
     private func endTicket() {
-        if let ticket { transferTimeout.end(ticket) }
-        ticket = nil
+        if let ticket = ticket.take() { transferTimeout.end(ticket) }
     }
 
     deinit { endTicket() }

@@ -28,10 +28,7 @@ package final class EventBuffer: Sendable {
     package func append(_ event: PostgresEvent) {
         let consumer = state.withLock { state -> UnsafeContinuation<PostgresEvent?, Never>? in
             guard !state.isFinished else { return nil }
-            if let consumer = state.consumer {
-                state.consumer = nil
-                return consumer
-            }
+            if let consumer = state.consumer.take() { return consumer }
             if state.bytes + event.size > capacity {
                 state.events = [.disconnected, .connected]
                 state.bytes = state.events.reduce(0) { $0 + $1.size }
@@ -48,8 +45,7 @@ package final class EventBuffer: Sendable {
     package func finish() {
         let consumer = state.withLock { state in
             state.isFinished = true
-            defer { state.consumer = nil }
-            return state.consumer
+            return state.consumer.take()
         }
         consumer?.resume(returning: nil)
     }

@@ -26,8 +26,7 @@ extension ExclusivePool {
             default: break
             }
             lease.pending.removeFirst()
-            let prelude = lease.prelude
-            lease.prelude = nil
+            let prelude = lease.prelude.take()
             if !lease.connection.send(request, prelude: prelude) { request.fail(lost(lease.connection.failure)) }
         }
     }

@@ -39,8 +39,7 @@ struct LeaseQueue {
 
     /// Removes a request. Returns false if it isn't waiting.
     mutating func withdraw(_ request: LeaseRequest) -> Bool {
-        if let ticket = request.ticket {
-            request.ticket = nil
+        if let ticket = request.ticket.take() {
             waiters.remove(ticket)
             leave(request.conflictKey)
             return true

@@ -125,11 +125,7 @@ package final class RowReservation: Sendable {
     }
 
     package func release() {
-        let before = weight.withLock { weight in
-            defer { weight = nil }
-            return weight
-        }
-        guard let before else { return }
+        guard let before = weight.withLock({ $0.take() }) else { return }
         budget.lane(of: before).leave(weight: before, of: sender, spending: begin.duration(to: .now))
         if before >= PostgresClient.maxSharedBytes { FreedMemory.record(before) }
     }
