@@ -76,8 +76,7 @@ struct MessageAssemblerTests {
         up channel: EmbeddedChannel, _ client: WebSocketClient, _ transferTimeout: TransferTimeout,
         _ before: [any ChannelHandler], _ behind: [any ChannelHandler], _ turns: Turns
     ) throws {
-        let input = HeldInput(transferTimeout)
-        let assembler = MessageAssembler(client, input, transferTimeout, later: { turns.add($0) })
+        let assembler = MessageAssembler(client, HeldInput(transferTimeout), transferTimeout) { turns.add($0) }
         try channel.pipeline.syncOperations.addHandlers(before + [assembler] + behind)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         channel.read()
