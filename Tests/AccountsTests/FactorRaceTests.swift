@@ -1,7 +1,5 @@
-import Encoding
 import Foundation
 import JSON
-import SignIn
 import TestSupport
 import Testing
 
@@ -10,13 +8,10 @@ import Testing
     private static let secret = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
     private static let options: JSONObject = ["auth": ["mfa": ["options": ["TOTP"]]]]
 
-    private static func code(_ steps: Int = 0) throws -> String {
-        let code = OneTimeCode(secret: try #require(Base32.decode(secret)))
-        return code.code(step: Int(Date().timeIntervalSince1970) / 30 + steps)
-    }
-
     private static func enrol(_ server: TestServer, _ id: String, _ token: String) async throws -> [String] {
-        let body: JSONValue = ["authData": ["mfa": ["secret": .string(secret), "token": .string(try code(-1))]]]
+        let body: JSONValue = [
+            "authData": ["mfa": ["secret": .string(secret), "token": .string(try SecondFactorTests.code(-1))]]
+        ]
         let answer = try await server.send("PUT", "/users/\(id)", body, as: .session(token))
         let recovery = try #require(answer["authDataResponse"]?["mfa"]?["recovery"]?.stringValue, "\(answer.text)")
         return recovery.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -34,7 +29,7 @@ import Testing
             ).succeeded()
             _ = try await Self.enrol(server, id, try named.string("sessionToken"))
             try await server.execute("DELETE FROM \"_Session\"")
-            let code = JSONValue.string(try Self.code(1))
+            let code = JSONValue.string(try SecondFactorTests.code(1))
             let answers = try await concurrently(12) { number in
                 number % 2 == 0
                     ? try await server.send(

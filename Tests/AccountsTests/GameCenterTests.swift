@@ -4,6 +4,10 @@ import TestSupport
 import Testing
 
 @Suite struct GameCenterTests {
+    private static let provider: JSONValue = [
+        "bundleId": "app.music", "rootCertificateUrl": "https://authority.example/root.pem",
+    ]
+
     @Test("Accepts a player's signature, and rejects other players, keys, apps, hosts and old timestamps")
     func players() async throws {
         let key = try PlayerKey()
@@ -12,10 +16,7 @@ import Testing
             .init(request.host == "authority.example" ? key.authority : key.certificate)
         }
         try await IdentityStandIn.run(answer) { standIn in
-            let provider: JSONValue = [
-                "bundleId": "app.music", "rootCertificateUrl": "https://authority.example/root.pem",
-            ]
-            let options = standIn.options.merging(["auth": ["gcenter": provider], "preset": 9]) { $1 }
+            let options = standIn.options.merging(["auth": ["gcenter": Self.provider], "preset": 9]) { $1 }
             try await TestServer.run(options) { server in
                 func logIn(_ data: JSONObject) async throws -> TestAnswer {
                     try await server.send("POST", "/users", ["authData": ["gcenter": .object(data)]])
@@ -66,10 +67,7 @@ import Testing
             return .init(request.host == "authority.example" ? key.authority : key.certificate)
         }
         try await IdentityStandIn.run(answer) { standIn in
-            let provider: JSONValue = [
-                "bundleId": "app.music", "rootCertificateUrl": "https://authority.example/root.pem",
-            ]
-            let options: JSONObject = ["auth": ["gcenter": provider], "metrics": ["port": .number(Double(port))]]
+            let options: JSONObject = ["auth": ["gcenter": Self.provider], "metrics": ["port": .number(Double(port))]]
             try await TestServer.run(standIn.options.merging(options) { $1 }) { server in
                 @Sendable func logIn(_ data: JSONObject) async throws -> TestAnswer {
                     try await server.send("POST", "/users", ["authData": ["gcenter": .object(data)]])
@@ -99,10 +97,7 @@ import Testing
             .init(request.host == "authority.example" ? authority : key.certificate)
         }
         try await IdentityStandIn.run(answer) { standIn in
-            let provider: JSONValue = [
-                "bundleId": "app.music", "rootCertificateUrl": "https://authority.example/root.pem",
-            ]
-            try await TestServer.run(standIn.options.merging(["auth": ["gcenter": provider]]) { $1 }) { server in
+            try await TestServer.run(standIn.options.merging(["auth": ["gcenter": Self.provider]]) { $1 }) { server in
                 let data = try key.loginData("G:1", bundle: "app.music")
                 let answer = try await server.send("POST", "/users", ["authData": ["gcenter": .object(data)]])
                 #expect(answer.code == 101, "\(answer.text)")

@@ -11,7 +11,7 @@ import Testing
     private static let options: JSONObject = ["auth": ["mfa": ["options": ["TOTP"], "digits": 6, "period": 30]]]
 
     /// The app's code for the current time step plus an offset.
-    private static func code(_ steps: Int = 0) throws -> String {
+    static func code(_ steps: Int = 0) throws -> String {
         let code = OneTimeCode(secret: try #require(Base32.decode(secret)))
         return code.code(step: Int(Date().timeIntervalSince1970) / 30 + steps)
     }
