@@ -4,47 +4,11 @@ import Outgoing
 import ServerConfiguration
 
 /// Fetches access tokens for signing in to a mail server from a token endpoint.
-///
-/// Caches a token until shortly before it expires. Concurrent callers share one request.
-actor MailAccessTokens {
-    private struct Token {
-        var text: String
-        var expiresAt: ContinuousClock.Instant
-    }
-
-    private let refresh: Configuration.TokenRefresh
-    private let caller: HTTPCaller
-    private var cached: Token?
-    private var underWay: Task<Token, any Error>?
-
-    init(_ refresh: Configuration.TokenRefresh, caller: HTTPCaller) {
-        self.refresh = refresh
-        self.caller = caller
-    }
-
-    /// Returns a valid token.
+enum MailAccessTokens {
+    /// Fetches a token.
     ///
-    /// - Throws: `MailFailure` if none can be fetched.
-    func token() async throws -> String {
-        if let cached, cached.expiresAt > .now { return cached.text }
-        let task = underWay ?? Task { [refresh, caller] in try await Self.fetch(refresh, caller) }
-        underWay = task
-        do {
-            let token = try await task.value
-            if underWay == task { (cached, underWay) = (token, nil) }
-            return token.text
-        } catch {
-            if underWay == task { underWay = nil }
-            throw error
-        }
-    }
-
-    /// Drops a token that the mail server rejected, because it may have been revoked.
-    func forget(_ token: String) {
-        if cached?.text.hasSameBytes(as: token) == true { cached = nil }
-    }
-
-    private static func fetch(_ refresh: Configuration.TokenRefresh, _ caller: HTTPCaller) async throws -> Token {
+    /// - Throws: `MailFailure` if the endpoint can't be reached or returns no valid token.
+    static func fetch(_ refresh: Configuration.TokenRefresh, _ caller: HTTPCaller) async throws -> AccessToken.Fetched {
         var fields = [
             ("grant_type", "refresh_token"), ("refresh_token", refresh.refreshToken), ("client_id", refresh.clientId),
         ]
@@ -65,7 +29,7 @@ actor MailAccessTokens {
                 reason: "no access token: the token endpoint responded with status \(reply.status)\(code(reply.json))",
                 isFinal: false)
         }
-        return Token(text: text, expiresAt: .now + age(reply.json?["expires_in"]))
+        return (text, .now + age(reply.json?["expires_in"]))
     }
 
     /// Returns whether a text consists of visible ASCII characters only, so that it can't alter the login.

@@ -51,7 +51,8 @@ struct SMTPTransport: MailTransport {
         case .token(let user, .fixed(let token))?:
             login = .fixed(Credentials(user: user, secret: token, isToken: true))
         case .token(let user, .refreshed(let refresh))?:
-            login = .refreshed(user: user, MailAccessTokens(refresh, caller: try caller()))
+            let caller = try caller()
+            login = .refreshed(user: user, AccessToken { try await MailAccessTokens.fetch(refresh, caller) })
         }
     }
 
@@ -71,8 +72,8 @@ struct SMTPTransport: MailTransport {
         }
         guard outcome.code != CURLE_OK else { return outcome.answer }
         guard outcome.code != CURLE_ABORTED_BY_CALLBACK else { throw CancellationError() }
-        if outcome.code == CURLE_LOGIN_DENIED, let credentials, case .refreshed(_, let tokens) = login {
-            await tokens.forget(credentials.secret)
+        if outcome.code == CURLE_LOGIN_DENIED, let credentials, case .refreshed(_, let token) = login {
+            await token.forget(credentials.secret)
         }
         // A rejected recipient or content is final. The operator can fix a rejected sender, server or login.
         let isFinal =
@@ -97,7 +98,7 @@ struct SMTPTransport: MailTransport {
     private enum Login: Sendable {
         case none
         case fixed(Credentials)
-        case refreshed(user: String, MailAccessTokens)
+        case refreshed(user: String, AccessToken)
     }
 
     private struct Credentials: Sendable {
@@ -110,7 +111,7 @@ struct SMTPTransport: MailTransport {
         switch login {
         case .none: nil
         case .fixed(let credentials): credentials
-        case .refreshed(let user, let tokens): Credentials(user: user, secret: try await tokens.token(), isToken: true)
+        case .refreshed(let user, let token): Credentials(user: user, secret: try await token.text(), isToken: true)
         }
     }
 

@@ -39,7 +39,10 @@ final class FCMSender: PushSender {
         }
         name = "FCM \(project)"
         path = "/v1/projects/\(project)/messages:send"
-        token = AccessToken(account, caller: caller)
+        token = AccessToken {
+            let token = try await account.token(for: "firebase.messaging", by: caller)
+            return (token.text, .now + .seconds(max(token.lifetime - 300, 30)))
+        }
         guard let parts = URLComponents(string: settings.endpoint), let host = parts.host else {
             throw ConfigurationError("option \(option).endpoint must be a URL")
         }
@@ -112,7 +115,8 @@ final class FCMSender: PushSender {
     ) async {
         let bearer: String
         do {
-            bearer = try await token.text(refused: refused)
+            if let refused { await token.forget(refused) }
+            bearer = try await token.text()
         } catch {
             let failure = error as? ServiceAccount.Failure
             if let failure, !failure.isFinal { self.report(failure.reason) }
