@@ -3,18 +3,14 @@ import JSON
 /// The localized texts of a push (`alert-fr`, `title-en-GB`).
 struct LocalizedTexts: Sendable {
     private let data: JSONObject
-    private let locales: [String]
+    private let locales: Set<String>
 
     /// The maximum size of a locale identifier in bytes. Clients send them, so longer ones are ignored.
     private static let longest = 100
 
     init(_ data: JSONObject) {
         self.data = data
-        var locales: [String] = []
-        for key in data.keys {
-            if let locale = Self.locale(of: key), !locales.contains(locale) { locales.append(locale) }
-        }
-        self.locales = locales
+        locales = Set(data.keys.compactMap(Self.locale(of:)))
     }
 
     private static func locale(of key: Name) -> String? {
@@ -37,8 +33,7 @@ struct LocalizedTexts: Sendable {
     /// Returns the data with the texts of one locale, or with only the default texts if `locale` is nil.
     func data(for locale: String?) -> JSONObject {
         guard !locales.isEmpty else { return data }
-        var result: JSONObject = [:]
-        for (key, value) in data where Self.locale(of: key) == nil { result[key] = value }
+        var result = data.filter { Self.locale(of: $0.key) == nil }
         for (key, value) in data where Self.locale(of: key) == locale && locale != nil {
             result[key.utf8.starts(with: "alert-".utf8) ? "alert" : "title"] = value
         }
