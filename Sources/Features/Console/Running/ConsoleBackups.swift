@@ -110,8 +110,7 @@ private struct BackupCalls: ConsoleCalls {
         let maker = try interface.backups.made()
         let (now, tasks) = (interface.backend.clock.now, interface.tasks)
         let name = "roost-\(now.iso.prefix(19).filter(\.isNumber)).tar"
-        let item = ConsoleTasks.Item(
-            id: Identifiers.alphanumeric(10), kind: "backup", className: "", startedAt: now, message: "Starting.")
+        let item = ConsoleTasks.Item(kind: "backup", startedAt: now)
         var entry = interface.entry(visit, session, "backups")
         entry.fields = [name]
         return try await begin(item, entry, done: "The backup is complete.", busy: "A backup is already running.") {

@@ -120,7 +120,7 @@ private struct HealthCalls: ConsoleCalls {
     private static let busy = "A check is already running."
 
     private func item(_ kind: String, _ words: String) -> ConsoleTasks.Item {
-        .init(id: Identifiers.alphanumeric(10), kind: kind, className: "", startedAt: backend.clock.now, message: words)
+        .init(kind: kind, startedAt: backend.clock.now, message: words)
     }
 
     /// Checks the push keys and whether the push services respond. Sends no notifications.

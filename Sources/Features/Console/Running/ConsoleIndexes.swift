@@ -79,9 +79,7 @@ private struct IndexCalls: ConsoleCalls {
         var entry = interface.entry(visit, session, "indexes")
         entry.className = className
         entry.fields = fields.keys.texts
-        let item = ConsoleTasks.Item(
-            id: Identifiers.alphanumeric(10), kind: "index", className: className, startedAt: context.now,
-            message: "Starting.")
+        let item = ConsoleTasks.Item(kind: "index", className: className, startedAt: context.now)
         return try await begin(
             item, entry, done: "The index is built.", busy: "An index on \(className) is already being built."
         ) {

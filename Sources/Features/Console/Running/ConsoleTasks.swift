@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Limits
+internal import Operations
 internal import ParseModel
 internal import ParseStorage
 import Synchronization
@@ -15,7 +16,7 @@ final class ConsoleTasks: Sendable {
     struct Item: Sendable {
         enum State: String { case running, done, failed, cancelled }
 
-        let id: String
+        let id = Identifiers.alphanumeric(10)
         let kind: String
         let className: String
         let startedAt: ParseDate
@@ -29,8 +30,7 @@ final class ConsoleTasks: Sendable {
         fileprivate var work: Task<Void, Never>?
         fileprivate var isStopped = false
 
-        init(id: String, kind: String, className: String, startedAt: ParseDate, message: String) {
-            self.id = id
+        init(kind: String, className: String = "", startedAt: ParseDate, message: String = "Starting.") {
             self.kind = kind
             self.className = className
             self.startedAt = startedAt
