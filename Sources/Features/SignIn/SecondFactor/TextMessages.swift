@@ -119,12 +119,6 @@ struct TextMessages {
     /// Implements parse-server's pattern `^[+]*[(]{0,1}[0-9]{1,3}[)]{0,1}[-\s\./0-9]*$`, for up to 40 bytes.
     private static func isNumber(_ text: String) -> Bool {
         guard text.utf8.count <= 40, !text.utf8.contains(where: { $0 < 32 }) else { return false }
-        var rest = Substring(text).drop { $0 == "+" }
-        if rest.first == "(" { rest.removeFirst() }
-        let digits = rest.prefix(3).prefix { $0.isASCII && $0.isNumber }
-        guard !digits.isEmpty else { return false }
-        rest = rest.dropFirst(digits.count)
-        if rest.first == ")" { rest.removeFirst() }
-        return rest.allSatisfy { ($0.isASCII && $0.isNumber) || $0 == "-" || $0 == " " || $0 == "." || $0 == "/" }
+        return text.wholeMatch(of: /\+*\(?[0-9]{1,3}\)?[\- .\/0-9]*/) != nil
     }
 }
