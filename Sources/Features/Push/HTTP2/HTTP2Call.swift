@@ -32,9 +32,5 @@ struct HTTP2Failure: Error, CustomStringConvertible {
     let description: String
 }
 
-/// The outcome of one request of a submission.
-struct HTTP2Result: Sendable {
-    /// The index of the request in the submission.
-    var index: Int
-    var outcome: HTTP2Outcome
-}
+/// The index of a request in its submission, and its outcome.
+typealias HTTP2Result = (index: Int, outcome: HTTP2Outcome)

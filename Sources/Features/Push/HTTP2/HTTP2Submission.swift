@@ -31,7 +31,7 @@ final class HTTP2Submission {
     var isOverdue: Bool { end.map { $0 < .now() } ?? false }
 
     func finish(_ index: Int, _ outcome: HTTP2Outcome) {
-        results.append(HTTP2Result(index: index, outcome: outcome))
+        results.append((index, outcome))
         open -= 1
         if open == 0 { flush() }
     }
