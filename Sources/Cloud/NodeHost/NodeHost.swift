@@ -128,7 +128,8 @@ package final class NodeHost: CloudHost {
         _ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil,
         after crashes: CrashHistory = CrashHistory()
     ) {
-        guard case .placed(replacing: let old) = pool.place(worker, inPlaceOfThoseBefore: moment) else {
+        let (isPlaced, old) = pool.place(worker, inPlaceOfThoseBefore: moment)
+        guard isPlaced else {
             worker.retire()
             return worker.end(nil)
         }
