@@ -109,7 +109,10 @@ struct RangeSender {
             let now = ContinuousClock.now
             guard now < part.end else {
                 // Not all services support an expiry.
-                for attempt in open { tally.record(attempt.device, Self.lateOutcome(of: attempt, part), isDead: false) }
+                for attempt in open {
+                    let last = part.expires ? nil : attempt.last
+                    tally.record(attempt.device, last ?? .failed(PushMessage.overdue), isDead: false)
+                }
                 return
             }
             let due = open.filter { $0.due <= now }
@@ -135,11 +138,6 @@ struct RangeSender {
                 return true
             }
         }
-    }
-
-    private static func lateOutcome(of attempt: PushAttempt, _ part: Part) -> PushOutcome {
-        if let last = attempt.last, !part.expires { return last }
-        return .failed(PushMessage.overdue)
     }
 
     /// Sends a part with one sender, first to a few devices if it isn't known whether the service accepts the part.
