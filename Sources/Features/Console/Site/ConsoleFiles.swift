@@ -134,9 +134,7 @@ package struct ConsoleFiles: Sendable {
         case "html", "md": "text/html; charset=utf-8"
         case "js": "text/javascript; charset=utf-8"
         case "css": "text/css; charset=utf-8"
-        case "json": "application/json; charset=utf-8"
         case "svg": "image/svg+xml"
-        case "png": "image/png"
         default: "application/octet-stream"
         }
     }
