@@ -1,3 +1,4 @@
+import Encoding
 import HTTP
 package import ServerConfiguration
 
@@ -90,16 +91,7 @@ package struct ConsoleHosts: Sendable {
                 port = parts.count == 2 ? Int(parts[1]) : nil
                 if parts.count == 2, port == nil { return nil }
             }
-            let isPlain = name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                    UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"),
-                    UInt8(ascii: "["), UInt8(ascii: "]"):
-                    true
-                default: false
-                }
-            }
-            guard isPlain else { return nil }
+            guard name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || ".-_:[]".utf8.contains($0) }) else { return nil }
         }
     }
 

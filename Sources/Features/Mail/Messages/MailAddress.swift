@@ -1,3 +1,5 @@
+import Encoding
+
 /// A mail address with an optional name: `ann@example.com`, `Ann <ann@example.com>`.
 package struct MailAddress: Equatable {
     var name: String?
@@ -31,11 +33,7 @@ package struct MailAddress: Equatable {
     /// The address with its name, quoted if necessary.
     var text: String {
         guard let name else { return address }
-        let isPlain = name.utf8.allSatisfy { byte in
-            byte > 0x7F || byte == UInt8(ascii: " ") || byte == UInt8(ascii: "-")
-                || (byte | 0x20 >= 0x61 && byte | 0x20 <= 0x7A)
-                || (byte >= 0x30 && byte <= 0x39)
-        }
+        let isPlain = name.utf8.allSatisfy { $0 > 0x7F || $0.isASCIIAlphanumeric || " -".utf8.contains($0) }
         let quoted = name.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
         return isPlain ? "\(name) <\(address)>" : "\"\(quoted)\" <\(address)>"
     }
