@@ -21,7 +21,7 @@ public actor AccessToken {
         underWay = task
         defer { if underWay == task { underWay = nil } }
         let token = try await task.value
-        cached = token
+        if underWay == task { cached = token }
         return token.text
     }
 
