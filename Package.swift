@@ -48,38 +48,41 @@ let package = Package(
         .target(name: "Encoding", dependencies: ["Platform"]),
         .target(name: "Limits", dependencies: ["CMalloc", "Platform", deque]),
         .target(name: "Telemetry", dependencies: ["Limits", "Platform", tracing], swiftSettings: stayOnExecutor),
-        .target(name: "JSON", dependencies: ["Encoding", ordered]),
+        .target(name: "JSON", dependencies: ["Encoding", "Platform", ordered]),
         .target(name: "BSON", dependencies: ["Encoding", "JSON"]),
         .target(
             name: "FileStorage",
             dependencies: [
-                "CFile", "Encoding", "JSON", "Limits", ordered,
+                "CFile", "Encoding", "JSON", "Limits", "Platform", ordered,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
         .target(
-            name: "Postgres", dependencies: ["CLibpq", "Encoding", "Limits", deque, logging],
+            name: "Postgres", dependencies: ["CLibpq", "Encoding", "Limits", "Platform", deque, logging],
             swiftSettings: stayOnExecutor),
         .target(name: "LocalPostgres", dependencies: ["Encoding", "Platform", logging, subprocess]),
-        .target(name: "ParseModel", dependencies: ["Encoding", "JSON", ordered]),
+        .target(name: "ParseModel", dependencies: ["Encoding", "JSON", "Platform", ordered]),
         .target(name: "Logs", dependencies: ["Encoding", "JSON", "Limits", "ParseModel", "Platform", logging]),
-        .target(name: "ServerConfiguration", dependencies: ["Encoding", "JSON"]),
+        .target(name: "ServerConfiguration", dependencies: ["Encoding", "JSON", "Platform"]),
         .target(
             name: "Schema", path: "schema",
             resources: [.embedInCode("sql"), .embedInCode("classes")]),
         .target(
             name: "ParseStorage",
-            dependencies: ["Encoding", "JSON", "Limits", "ParseModel", "Postgres", "Schema", ordered, logging],
+            dependencies: [
+                "Encoding", "JSON", "Limits", "ParseModel", "Platform", "Postgres", "Schema", ordered, logging,
+            ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "Rules",
-            dependencies: ["Encoding", "JSON", "ParseModel", "ServerConfiguration", "Telemetry", ordered]),
+            dependencies: ["Encoding", "JSON", "ParseModel", "Platform", "ServerConfiguration", "Telemetry", ordered]),
         .target(
             name: "Operations",
             dependencies: [
-                "CCrypt", "Encoding", "FileStorage", "JSON", "Limits", "Logs", "ParseModel", "ParseStorage", "Postgres",
+                "CCrypt", "Encoding", "FileStorage", "JSON", "Limits", "Logs", "ParseModel", "ParseStorage", "Platform",
+                "Postgres",
                 "Rules", "ServerConfiguration", "Telemetry", deque, ordered, logging, tracing,
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -94,7 +97,8 @@ let package = Package(
         .target(
             name: "HTTP",
             dependencies: [
-                "CZlib", "Encoding", "JSON", "Limits", "Logs", "Telemetry", deque, ordered, logging, tracing,
+                "CZlib", "Encoding", "JSON", "Limits", "Logs", "Platform", "Telemetry", deque, ordered, logging,
+                tracing,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -108,7 +112,8 @@ let package = Package(
             name: "REST",
             dependencies: [
                 "CloudCode", "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "Pages",
-                "ParseModel", "ParseStorage", "Postgres", "Rules", "ServerConfiguration", "Telemetry", ordered, logging,
+                "ParseModel", "ParseStorage", "Platform", "Postgres", "Rules", "ServerConfiguration", "Telemetry",
+                ordered, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 deque,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -120,7 +125,7 @@ let package = Package(
             name: "Console",
             dependencies: [
                 "CConsole", "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "ParseModel",
-                "ParseStorage", "REST", "Rules", "ServerConfiguration", "SignIn", "Telemetry", logging,
+                "ParseStorage", "Platform", "REST", "Rules", "ServerConfiguration", "SignIn", "Telemetry", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -137,7 +142,7 @@ let package = Package(
             name: "Mail",
             dependencies: [
                 "CCurl", "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel",
-                "ParseStorage", "ServerConfiguration", "Telemetry", "Templates",
+                "ParseStorage", "Platform", "ServerConfiguration", "Telemetry", "Templates",
                 logging,
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -145,7 +150,8 @@ let package = Package(
         .target(
             name: "Push",
             dependencies: [
-                "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration",
+                "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "Platform",
+                "ServerConfiguration",
                 deque,
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -181,14 +187,14 @@ let package = Package(
             name: "Webhooks",
             dependencies: [
                 "CloudCode", "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel",
-                "ServerConfiguration",
+                "Platform", "ServerConfiguration",
                 logging,
             ],
             swiftSettings: stayOnExecutor),
         .target(
             name: "SignIn",
             dependencies: [
-                "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ServerConfiguration",
+                "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "Platform", "ServerConfiguration",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "SwiftASN1", package: "swift-asn1"),
@@ -197,7 +203,8 @@ let package = Package(
         .target(
             name: "NodeHost",
             dependencies: [
-                "CloudCode", "Encoding", "JSON", "Limits", "Operations", "ParseModel", "ServerConfiguration",
+                "CloudCode", "Encoding", "JSON", "Limits", "Operations", "ParseModel", "Platform",
+                "ServerConfiguration",
                 deque,
                 logging,
                 subprocess,
@@ -207,7 +214,7 @@ let package = Package(
             ],
             resources: [.embedInCode("Resources")], swiftSettings: stayOnExecutor),
         .target(
-            name: "Pages", dependencies: ["Encoding", "JSON", "ServerConfiguration", "Templates"],
+            name: "Pages", dependencies: ["Encoding", "JSON", "Platform", "ServerConfiguration", "Templates"],
             swiftSettings: stayOnExecutor),
         .target(
             name: "Migration",
@@ -240,7 +247,8 @@ let package = Package(
         .target(
             name: "Roost",
             dependencies: [
-                "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration", "Telemetry",
+                "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "Platform", "ServerConfiguration",
+                "Telemetry",
                 ordered, logging, tracing,
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

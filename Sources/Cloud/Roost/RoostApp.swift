@@ -4,21 +4,8 @@ import HTTP
 import Logging
 import NIOCore
 import NIOPosix
+public import Platform
 import ServerConfiguration
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
 
 /// A Roost server with Swift cloud code.
 ///

@@ -1,12 +1,7 @@
 import CloudCode
 import Encoding
 import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Encodes calls as webhook requests, with parse-server's members.
 struct WebhookRequest: Sendable {

@@ -1,13 +1,8 @@
 import Encoding
 import JSON
+import Platform
 import ServerConfiguration
 import Templates
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The pages that links in account mails open: the built-in pages, or the deployment's own versions of them.
 public struct PageSite: Sendable {

@@ -3,12 +3,7 @@ import JSON
 import Limits
 import Operations
 import Outgoing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Fetches and verifies the signing certificates of Game Center. Each must be signed by the authority that issues
 /// Apple's certificates.

@@ -5,13 +5,8 @@ import JSON
 import Operations
 import Outgoing
 import ParseModel
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Apple's Game Center: verifies a signature over player, app and time. Apple publishes the signing certificates.
 ///

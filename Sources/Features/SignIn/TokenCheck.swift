@@ -3,12 +3,7 @@ import Encoding
 import JSON
 import Outgoing
 import ParseModel
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Checks the tokens of an issuer, with parse-server's error texts.
 struct TokenCheck: Sendable {

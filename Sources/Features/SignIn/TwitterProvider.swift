@@ -4,13 +4,8 @@ import JSON
 import Operations
 import Outgoing
 import ParseModel
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Verifies Twitter log-ins by fetching the token's owner in a request signed with the app's and the token's
 /// secrets (OAuth 1.0a, RFC 5849).

@@ -1,12 +1,5 @@
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// Formats dates for HTTP: `Sun, 06 Nov 1994 08:49:37 GMT`.
 package enum HTTPDate {

@@ -1,12 +1,7 @@
 import Encoding
 import JSON
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// An app's own `index.js`, which creates its server with parse-server.
 package struct AppFile: Sendable {

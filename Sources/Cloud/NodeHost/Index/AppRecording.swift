@@ -1,14 +1,9 @@
 import JSON
 import Limits
 import NIOPosix
+import Platform
 import ServerConfiguration
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Runs an app's own `index.js` once to learn how it configures its server. During this run nothing listens. Once the
 /// server is created, only functions that are options can open connections.

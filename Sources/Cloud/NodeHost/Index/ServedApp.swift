@@ -1,11 +1,6 @@
 import JSON
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// An app's own `index.js` as served by Roost: its options in configuration-file format, and notes on the rest.
 package struct ServedApp: Sendable {

@@ -1,12 +1,5 @@
+import Platform
 import ServerConfiguration
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// The environment of a Node process: without most server settings, unless the file configures the server itself.
 package enum HostEnvironment {

@@ -1,8 +1,4 @@
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A private folder with the scripts that run an app's file and their socket, or with the socket of the app's routes.
 ///

@@ -1,14 +1,7 @@
 import Limits
 import NIOPosix
+import Platform
 import Subprocess
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 #if canImport(System)
     import System

@@ -1,12 +1,7 @@
 import Encoding
+import Platform
 import ServerConfiguration
 import Subprocess
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 #if canImport(System)
     import System

@@ -5,15 +5,8 @@ import Logging
 import NIOCore
 import NIOPosix
 import Operations
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// One process that runs an app's file, with its connection and calls.
 final class NodeWorker: Sendable {

@@ -1,11 +1,6 @@
 import CloudCode
 import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Writes the messages that start calls in a process.
 enum CallWriter {

@@ -1,12 +1,7 @@
 import CloudCode
 import JSON
 import ParseModel
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Reads the results of calls from a process.
 enum ResultReader {

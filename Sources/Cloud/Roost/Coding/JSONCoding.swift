@@ -1,11 +1,6 @@
 public import JSON
 import ParseModel
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Any JSON value. Numbers are doubles, as in JavaScript.
 public typealias JSONValue = JSON.JSONValue

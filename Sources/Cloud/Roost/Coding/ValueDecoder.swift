@@ -1,11 +1,6 @@
 import JSON
 import ParseModel
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Decodes Swift values from Parse's JSON.
 package struct ValueDecoder: Decoder {

@@ -1,10 +1,5 @@
 import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Encodes Swift values as Parse's JSON. Dates, bytes and Parse types get their `__type`.
 package struct ValueEncoder: Encoder {

@@ -1,10 +1,5 @@
 import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A query for objects of a class.
 ///

@@ -1,11 +1,6 @@
 import JSON
 import ParseModel
-
-#if canImport(FoundationEssentials)
-    public import FoundationEssentials
-#else
-    public import Foundation
-#endif
+public import Platform
 
 /// An object of a class, with its stored fields and unsaved changes.
 ///

@@ -1,19 +1,6 @@
 import NIOCore
 import NIOPosix
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// File-system operations. Async functions run on NIO's thread pool, because the system calls block. They throw
 /// `IOError`, or Foundation's error for some operations on folders.

@@ -1,14 +1,7 @@
 import Encoding
 public import NIOCore
 import NIOPosix
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// Stores uploaded files in a folder on disk, in the layout of parse-server's file-system adapter: one folder, each
 /// file under its percent-encoded name. Details (metadata, tags and types not implied by the name) are stored in the

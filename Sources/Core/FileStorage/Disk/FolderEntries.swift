@@ -1,16 +1,8 @@
 import CFile
 import NIOCore
 import NIOPosix
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-    import Foundation
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Reads the names in a folder, on Linux in batches of up to 32 KB.
 final class FolderEntries: Sendable {

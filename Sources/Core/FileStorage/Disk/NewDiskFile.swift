@@ -1,13 +1,6 @@
 import NIOCore
 import NIOPosix
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 final class NewDiskFile: Sendable {
     private let descriptor: Int32

@@ -2,12 +2,7 @@ import Crypto
 import Limits
 public import NIOCore
 import NIOPosix
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// A storage that encrypts files before another storage stores them. Details aren't encrypted.
 ///

@@ -1,14 +1,7 @@
 import Encoding
 import NIOSSL
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
 
 /// The TLS certificate and key of the server. After a reload, new connections use the new ones, and open connections
 /// continue unchanged.

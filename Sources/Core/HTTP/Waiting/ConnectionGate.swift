@@ -1,13 +1,8 @@
 import Logging
 import NIOCore
 import NIOPosix
+import Platform
 import Telemetry
-
-#if canImport(Glibc)
-    import Glibc
-#else
-    import Darwin
-#endif
 
 /// Accepts connections up to a limit. Pauses at the limit, or if the system lacks descriptors or memory. Belongs to one
 /// listening socket and runs on its event loop.

@@ -1,14 +1,7 @@
 import Limits
 import NIOCore
 import NIOPosix
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// Defers work of an event loop until the loop has polled its sockets again: one piece per turn, round robin by sender.
 ///

@@ -1,14 +1,7 @@
 import DequeModule
 import Limits
 import NIOCore
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// Passes client input to the later handlers in small slices, one for each read that they request.
 ///

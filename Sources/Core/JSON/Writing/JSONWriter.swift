@@ -1,12 +1,5 @@
 import OrderedCollections
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// Writes compact JSON to a byte buffer.
 ///

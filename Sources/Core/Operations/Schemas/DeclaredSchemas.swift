@@ -2,15 +2,10 @@ import JSON
 import Logging
 import ParseModel
 import ParseStorage
+import Platform
 import Postgres
 import Rules
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Applies the option `schema`: creates and updates the classes as declared in the configuration.
 public struct DeclaredSchemas: Sendable {

@@ -1,10 +1,5 @@
 import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Parses `$relativeTime`: a time relative to now, such as `3 days 2 hours ago`, `in 1 week` or `now`.
 enum RelativeTime {

@@ -1,13 +1,6 @@
 import ParseModel
+import Platform
 import Postgres
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Compiles conditions on GeoPoints and polygons without PostGIS, using PostgreSQL's geometric types.
 struct GeoCondition {

@@ -1,13 +1,6 @@
 import Limits
+import Platform
 import Synchronization
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Commands from callers to the I/O thread, with a way to wake it.
 package final class CommandQueue: Sendable {

@@ -1,12 +1,5 @@
 import CLibpq
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 package struct ConnectionParameters {
     /// The ways to send repeated statements.

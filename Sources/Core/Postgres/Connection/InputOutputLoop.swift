@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// The thread that communicates with PostgreSQL. It sends the requests of all callers and resumes them when results
 /// arrive.

@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// An instant of the system's monotonic clock. Cheaper to read than `ContinuousClock`, which matters for every request.
 package struct MonotonicInstant: Comparable, Sendable {

@@ -4,12 +4,7 @@ import HTTP
 import JSON
 import Limits
 import ParseModel
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// `POST /functions/<name>`.
 extension RouteTable {

@@ -1,11 +1,6 @@
 import JSON
 import ParseModel
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Restricts the hosts of file URLs in written objects.
 package enum FileURLRules {

@@ -1,10 +1,5 @@
 import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 extension Configuration.MailDelivery {
     /// Reads the option `emailAdapter`: one of Roost's modules, one of parse-server's with its own options, or another

@@ -1,12 +1,5 @@
 import Encoding
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Platform
 
 /// An IPv4 or IPv6 address.
 public struct IPAddress: Sendable, Hashable {

@@ -2,13 +2,8 @@ import HTTP
 import JSON
 internal import Operations
 internal import ParseModel
+import Platform
 internal import Telemetry
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The performance page: metrics over time, and slow statements.
 extension ConsoleRouteTable {

@@ -2,13 +2,8 @@ import CConsole
 import Crypto
 import Encoding
 import HTTP
+import Platform
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The files of the console page, either from the binary or, during development, from a folder.
 package struct ConsoleFiles: Sendable {

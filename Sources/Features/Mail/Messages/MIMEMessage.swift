@@ -1,11 +1,6 @@
 import Encoding
 import JSON
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Encodes mails for sending (RFC 5322, 2045 to 2047): UTF-8 plain text, with HTML as an alternative if present.
 ///

@@ -1,12 +1,7 @@
 import JSON
+import Platform
 import ServerConfiguration
 import Templates
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The subject or a body of a mail in all available languages.
 struct MailPart: Sendable {

@@ -2,14 +2,9 @@ import Encoding
 import JSON
 import Operations
 import Outgoing
+import Platform
 import ServerConfiguration
 import Templates
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Sends mails with a request to an HTTP service. A template describes the request body.
 struct HTTPMailTransport: MailTransport {

@@ -3,14 +3,9 @@ import Encoding
 import NIOPosix
 import Operations
 import Outgoing
+import Platform
 import ServerConfiguration
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Sends mails over SMTP with libcurl, using TLS from the start or once the server offers it.
 ///

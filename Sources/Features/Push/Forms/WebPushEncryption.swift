@@ -1,11 +1,6 @@
 import Crypto
 import Outgoing
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
+import Platform
 
 /// Encrypts web-push messages (RFC 8291) so that only the subscribed browser can read them.
 package struct WebPushEncryption {

@@ -1,12 +1,7 @@
 import NIOSSL
 import Outgoing
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 extension KeyFile {
     struct Client {

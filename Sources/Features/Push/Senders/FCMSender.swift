@@ -3,13 +3,8 @@ import NIOCore
 import NIOHPACK
 import NIOSSL
 import Outgoing
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Sends through Firebase Cloud Messaging for one project.
 final class FCMSender: PushSender {

@@ -2,14 +2,9 @@ import Crypto
 import JSON
 import Limits
 import Outgoing
+import Platform
 import ServerConfiguration
 import Synchronization
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// Sends web pushes to the browsers' push services. Each device token contains the address of its service.
 final class WebPushSender: PushSender {

@@ -1,13 +1,8 @@
 import Crypto
 import Encoding
 import JSON
+import Platform
 import ServerConfiguration
-
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
 
 /// The option `auth.mfa`.
 struct FactorOptions: Sendable {
