@@ -103,6 +103,19 @@ struct ConsoleEntryTests {
         }
     }
 
+    @Test("Explains to browsers at allowed addresses that plain HTTP isn't allowed")
+    func plainHTTP() async throws {
+        let options: JSONObject = ["console": ["enabled": true, "addresses": ["10.0.0.0/8"]], "trustProxy": true]
+        try await TestServer.run(options) { server in
+            for (address, isExplained) in [("10.1.1.1", true), ("11.1.1.1", false)] {
+                let page = try await ConsoleBrowser(server).send(
+                    "GET", "/console/", headers: ["X-Forwarded-For": address, "Accept": "text/html"])
+                #expect(
+                    page.status == 404 && page.text.contains("\"allowPlainHTTP\": true") == isExplained, "\(page.text)")
+            }
+        }
+    }
+
     @Test("Rejects unknown Host headers with 421")
     func otherHost() async throws {
         try await TestServer.run { server in

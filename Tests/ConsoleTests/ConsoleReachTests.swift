@@ -24,14 +24,14 @@ struct ConsoleReachTests {
         ])
     func thisMachine(peer: String, isForwarded: Bool, isOpen: Bool) throws {
         let way = ConsoleReach.Way(peer: peer, address: peer, isForwarded: isForwarded)
-        #expect(try Self.reach([:]).admits(way) == isOpen)
-        #expect(try !Self.reach(["console": ["enabled": false]]).admits(way))
+        #expect(try (Self.reach([:]).refusal(of: way) == nil) == isOpen)
+        #expect(try Self.reach(["console": ["enabled": false]]).refusal(of: way) != nil)
     }
 
     @Test("A trusted proxy doesn't open a console that is limited to this machine")
     func believedProxy() throws {
         let way = ConsoleReach.Way(peer: "127.0.0.1", address: "127.0.0.1", isForwarded: true)
-        #expect(try !Self.reach(["trustProxy": true]).admits(way))
+        #expect(try Self.reach(["trustProxy": true]).refusal(of: way) == .proxy)
     }
 
     @Test("Admits remote clients by address and over TLS")
@@ -43,14 +43,15 @@ struct ConsoleReachTests {
         func way(_ peer: String, _ address: String, _ isForwarded: Bool, _ scheme: String? = nil) -> ConsoleReach.Way {
             ConsoleReach.Way(peer: peer, address: address, isForwarded: isForwarded, forwardedProtocol: scheme)
         }
-        #expect(!reach.admits(way("10.1.1.1", "10.1.1.1", false)), "without TLS")
-        #expect(reach.admits(way("192.168.0.1", "10.1.1.1", true, "https")))
-        #expect(!reach.admits(way("192.168.0.1", "10.1.1.1", true, "http")))
-        #expect(!reach.admits(way("192.168.0.1", "11.1.1.1", true, "https")), "another address")
-        #expect(!reach.admits(way("10.1.1.1", "10.1.1.1", true, "https")), "a proxy that is not believed")
+        #expect(reach.refusal(of: way("10.1.1.1", "10.1.1.1", false)) == .plainHTTP)
+        #expect(reach.refusal(of: way("11.1.1.1", "11.1.1.1", false)) == .address)
+        #expect(reach.refusal(of: way("192.168.0.1", "10.1.1.1", true, "https")) == nil)
+        #expect(reach.refusal(of: way("192.168.0.1", "10.1.1.1", true, "http")) == .plainHTTP)
+        #expect(reach.refusal(of: way("192.168.0.1", "11.1.1.1", true, "https")) == .proxy, "another address")
+        #expect(reach.refusal(of: way("10.1.1.1", "10.1.1.1", true, "https")) == .proxy, "a proxy that is not believed")
         var plain = options
         plain["console"] = ["enabled": true, "addresses": ["10.0.0.0/8"], "allowPlainHTTP": true]
-        #expect(try Self.reach(plain).admits(way("10.1.1.1", "10.1.1.1", false)))
+        #expect(try Self.reach(plain).refusal(of: way("10.1.1.1", "10.1.1.1", false)) == nil)
     }
 
     @Test(

@@ -44,17 +44,26 @@ package struct ConsoleReach: Sendable {
         }
     }
 
-    /// Returns whether the console may serve a request.
-    package func admits(_ way: Way) -> Bool {
+    /// The reason why the console doesn't serve a request, as text for the log.
+    package enum Refusal: String {
+        case address = "it came from another address"
+        case proxy = "it came through a proxy"
+        /// The address is allowed.
+        case plainHTTP = "it came without TLS, and the option console.allowPlainHTTP is not set"
+    }
+
+    /// Returns the reason to reject a request, or nil if the console may serve it.
+    package func refusal(of way: Way) -> Refusal? {
+        let otherAddress = way.isForwarded ? Refusal.proxy : .address
         switch reach {
-        case .closed: return false
-        case .thisMachine: return !way.isForwarded && Self.isThisMachine(way.peer)
+        case .closed: return otherAddress
+        case .thisMachine: return !way.isForwarded && Self.isThisMachine(way.peer) ? nil : otherAddress
         case .addresses:
-            guard addresses.contains(way.address) else { return false }
-            guard way.isForwarded else { return Self.isThisMachine(way.peer) || allowsPlainHTTP || isSecure(way) }
+            guard addresses.contains(way.address) else { return otherAddress }
             // An untrusted proxy, or one that doesn't name its client, means that the client is unknown.
-            guard trustProxy.trusts(peer: way.peer), !Self.isThisMachine(way.address) else { return false }
-            return allowsPlainHTTP || isSecure(way)
+            if way.isForwarded, !trustProxy.trusts(peer: way.peer) || Self.isThisMachine(way.address) { return .proxy }
+            let isLocal = !way.isForwarded && Self.isThisMachine(way.peer)
+            return isLocal || allowsPlainHTTP || isSecure(way) ? nil : .plainHTTP
         }
     }
 

@@ -90,7 +90,7 @@ package final class ConsoleSite: SiteHandler {
             peer: request.peer, address: client.vouched, isForwarded: fields.isForwarded,
             forwardedProtocol: request.headers[.forwardedProtocol])
         let target = request.target.prefix { $0 != "?" && $0 != "#" }
-        guard reach.admits(way) else { return refusal(request, target, fields, way) }
+        if let reason = reach.refusal(of: way) { return refusal(reason, request, target, fields, way) }
         if target == "/" {
             // If the app has its own routes, `/` is the app's page. Other origins get the same response as without a
             // console, so that they can't detect it.
@@ -114,19 +114,22 @@ package final class ConsoleSite: SiteHandler {
 
     /// Returns an explanation for a browser that may not reach the console, or nil to respond as without a console.
     private func refusal(
-        _ request: IncomingRequest, _ target: Substring, _ fields: ConsoleFields, _ way: ConsoleReach.Way
+        _ reason: ConsoleReach.Refusal, _ request: IncomingRequest, _ target: Substring, _ fields: ConsoleFields,
+        _ way: ConsoleReach.Way
     ) -> Reply? {
         let rest = target.dropFirst(path.count)
         guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/"), fields.acceptsPages, request.isConditional
         else { return nil }
         if !hasLoggedRefusal.exchange(true, ordering: .relaxed) {
-            let why = way.isForwarded ? "it came through a proxy" : "it came from another address"
             logger.notice(
-                "console request denied: the option console does not allow this address",
-                metadata: ["address": "\(way.address)", "reason": "\(why)"])
+                "console request denied by the option console",
+                metadata: ["address": "\(way.address)", "reason": "\(reason.rawValue)"])
         }
-        guard reach.isExplained else { return nil }
-        var reply = Reply(status: 404, body: .text(Self.explanation, contentType: "text/html; charset=utf-8"))
+        guard reach.isExplained || reason == .plainHTTP else { return nil }
+        // An address may end with a zone, which can be any text.
+        let address = IPAddress(way.address) == nil ? "192.0.2.7" : way.address.prefix { $0 != "%" }
+        let explanation = Self.explanation(reason, to: address)
+        var reply = Reply(status: 404, body: .text(explanation, contentType: "text/html; charset=utf-8"))
         reply.isForOwnOrigin = true
         reply.headers =
             [("Cache-Control", "no-store"), ("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")]
@@ -134,18 +137,32 @@ package final class ConsoleSite: SiteHandler {
         return reply
     }
 
-    private static let explanation = """
-        <!doctype html>
-        <html lang="en"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
-        <title>The console is open to this machine only</title>
-        <h1>The console is open to this machine only</h1>
-        <p>Your browser is on another machine, or a proxy passed its request on.</p>
-        <p>Open the console on the server's own machine. To open it to your address, set this in roost.json and use TLS:</p>
-        <pre>"console": {"enabled": true, "addresses": ["192.0.2.7"], "hosts": ["console.example.com"]}</pre>
-        <p>Behind a proxy, set trustProxy as well.</p>
-        </html>
+    private static func explanation(_ reason: ConsoleReach.Refusal, to address: Substring) -> String {
+        let title = "The console is open \(reason == .plainHTTP ? "over HTTPS" : "to this machine") only"
+        let advice =
+            reason == .plainHTTP
+            ? """
+            <p>The option console allows your address, but the connection isn't encrypted.</p>
+            <p>Open the console with https://, or add "allowPlainHTTP": true to console in a network that you trust.</p>
+            """
+            : """
+            <p>Your browser is on another machine, or a proxy passed its request on.</p>
+            <p>Open the console on the server's own machine. To open it to your address too, set this in roost.json, use
+            TLS, and restart the server:</p>
+            <pre>"console": {"enabled": true, "addresses": ["127.0.0.1", "::1", "\(address)"],
+              "hosts": ["console.example.com"]}</pre>
+            <p>Without TLS, add "allowPlainHTTP": true in a network that you trust. Behind a proxy, set trustProxy.</p>
+            """
+        return """
+            <!doctype html>
+            <html lang="en"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
+            <title>\(title)</title>
+            <h1>\(title)</h1>
+            \(advice)
+            </html>
 
-        """
+            """
+    }
 
     private func answer(
         _ request: IncomingRequest, _ rest: Substring, _ fields: ConsoleFields, _ way: ConsoleReach.Way,
