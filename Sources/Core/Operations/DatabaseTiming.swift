@@ -86,17 +86,6 @@ extension Backend {
     }
 }
 
-extension ObjectStore {
-    /// Runs `body` and converts errors of the database for the client.
-    func converting<R>(_ body: () async throws -> R) async throws -> R {
-        do {
-            return try await body()
-        } catch let error as PostgresError {
-            throw failure(error)
-        }
-    }
-}
-
 extension LoginMeters.Result {
     /// Classifies the error of a rejected log-in.
     init(_ error: any Error) {

@@ -12,6 +12,7 @@ public enum PercentEncoding {
     /// - Parameter marks: The characters to keep, in addition to letters and digits.
     public static func encode(_ text: String, keepingOnly marks: String) -> String {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count + 16)
         for byte in text.utf8 {
             if byte.isASCIIAlphanumeric || marks.utf8.contains(byte) {
                 bytes.append(byte)

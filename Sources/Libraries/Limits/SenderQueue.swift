@@ -126,8 +126,7 @@ public struct SenderQueue<Element> {
     }
 
     private mutating func first(of sender: Sender) -> Element? {
-        guard let line = lines[sender] else { return nil }
-        if let first = line.numbers.first, let element = line.elements[first] { return element }
+        if let number = lines[sender]?.numbers.first, let element = lines[sender]?.elements[number] { return element }
         lines[sender]?.dropRemoved()
         return lines[sender]?.numbers.first.flatMap { lines[sender]?.elements[$0] }
     }

@@ -14,7 +14,7 @@ public struct IndexAdvising: Sendable {
     ///
     /// - Throws: 119 if `indexAdvice` is off, or the error of the database.
     public func answer() async throws -> JSONObject {
-        guard let advice = try await backend.store.converting(advice) else {
+        guard let advice = try await backend.store.convertingErrors(advice) else {
             throw ParseError(
                 ParseError.operationForbidden, "Index advice is off. Turn it on with the option indexAdvice.")
         }

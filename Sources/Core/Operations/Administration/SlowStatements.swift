@@ -16,8 +16,8 @@ public struct SlowStatements: Sendable {
     ///
     /// - Throws: `ParseError` if the database fails.
     public func answer() async throws -> JSONObject {
-        let counted = try await backend.store.converting { try await self.counted() }
-        let advice = try await backend.store.converting(backend.indexAdvising.advice)
+        let counted = try await backend.store.convertingErrors { try await self.counted() }
+        let advice = try await backend.store.convertingErrors(backend.indexAdvising.advice)
         return [
             "source": counted == nil ? "process" : "database",
             "slowMs": .number(
@@ -31,7 +31,7 @@ public struct SlowStatements: Sendable {
     ///
     /// - Throws: 101 if the id is unknown, or `ParseError` if the database fails.
     public func plan(of id: String) async throws -> JSONObject {
-        try await backend.store.converting {
+        try await backend.store.convertingErrors {
             guard let text = try await text(of: id), !text.isEmpty else { throw ParseError.notFound }
             do {
                 return ["text": .string(text), "plan": try await backend.store.aggregates.genericPlan(of: text)]
@@ -91,6 +91,8 @@ public struct SlowStatements: Sendable {
     ///
     /// - Throws: `ParseError` if the database fails.
     public func advice(named name: String) async throws -> IndexAdvice? {
-        try await backend.store.converting(backend.indexAdvising.advice)?.first { $0.name == name && isOfClass($0) }
+        try await backend.store.convertingErrors(backend.indexAdvising.advice)?.first {
+            $0.name == name && isOfClass($0)
+        }
     }
 }

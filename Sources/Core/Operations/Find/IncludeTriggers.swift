@@ -23,7 +23,7 @@ extension FindTriggers {
         return paths.filter { mayReachTrigger(className, $0[...]) }.sorted { $0.count < $1.count }
     }
 
-    private func mayReachTrigger(_ className: String, _ path: ArraySlice<Name>) -> Bool {
+    func mayReachTrigger(_ className: String, _ path: ArraySlice<Name>) -> Bool {
         guard let step = path.first else { return hasFindTrigger(className) }
         switch catalog.schema(className)?.type(of: step.text) {
         case .pointer(let target): return mayReachTrigger(target.text, path.dropFirst())

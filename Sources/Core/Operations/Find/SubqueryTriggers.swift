@@ -108,7 +108,7 @@ extension FindTriggers {
     /// Whether a find may reach a class with find triggers: its own, an included one, or a subquery's.
     func reachesFindTriggers(_ className: String, _ options: FindOptions) -> Bool {
         hasFindTrigger(className) || options.redirectKey != nil || options.includesAll
-            || !triggeredIncludes(className, options.includes).isEmpty
+            || options.includes.contains { path in path.indices.contains { mayReachTrigger(className, path[...$0]) } }
             || Self.subqueries(in: .object(options.condition)) > 0
     }
 }

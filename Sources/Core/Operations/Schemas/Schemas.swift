@@ -121,7 +121,7 @@ public struct Schemas: Sendable, BackendPart {
         // Rejects most non-empty classes without acquiring a lock.
         var count = try await countObjects(of: name)
         if count == 0 {
-            if try await store.converting({ try await catalog.drop(name, onlyIfEmpty: true) }) { return }
+            if try await store.convertingErrors({ try await catalog.drop(name, onlyIfEmpty: true) }) { return }
             count = try await countObjects(of: name)
         }
         throw ParseError(
@@ -151,15 +151,15 @@ public struct Schemas: Sendable, BackendPart {
     private func change(
         _ name: String, listingHandmade: Bool = false, _ edit: @escaping @Sendable (ClassSchema?) throws -> ClassSchema
     ) async throws -> ClassSchema {
-        try await store.converting { try await catalog.change(name, listingHandmade: listingHandmade, edit) }
+        try await store.convertingErrors { try await catalog.change(name, listingHandmade: listingHandmade, edit) }
     }
 
     private func handmadeIndexes(of names: [String]) async throws -> [Name: JSONObject] {
-        try await store.converting { try await catalog.handmadeIndexes(of: names) }
+        try await store.convertingErrors { try await catalog.handmadeIndexes(of: names) }
     }
 
     private func reloadedCatalog() async throws {
-        try await store.converting { try await catalog.reload() }
+        try await store.convertingErrors { try await catalog.reload() }
     }
 
     /// The option `lockSchemas` forbids changes, but classes can still be deleted.

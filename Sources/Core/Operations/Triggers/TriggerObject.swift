@@ -70,7 +70,10 @@ extension Save {
 
     /// Returns the relation that an operator changes, in JSON format, or nil for other operators.
     static func relation(of value: JSONValue) -> JSONValue? {
-        (try? FieldOperation(json: value, isCreating: true)).flatMap(relation)
+        guard let operation = try? FieldOperation(json: value, isCreating: true), operation.isOnRelation else {
+            return nil
+        }
+        return relation(of: operation)
     }
 
     private static func relation(of operation: FieldOperation) -> JSONValue? {

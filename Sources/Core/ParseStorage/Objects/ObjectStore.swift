@@ -181,7 +181,7 @@ public struct ObjectStore: Sendable {
     }
 
     /// Runs `body` and converts database errors to errors for the client.
-    func convertingErrors<R>(_ body: () async throws -> R) async throws -> R {
+    package func convertingErrors<R>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()
         } catch let error as PostgresError {

@@ -189,7 +189,6 @@ struct SchemaChange {
         "text": ["character varying", "citext"],
         "double precision": ["real", "smallint", "integer", "bigint"],
     ]
-
 }
 
 /// The table of a relation.

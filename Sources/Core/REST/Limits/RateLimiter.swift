@@ -148,8 +148,8 @@ final class RateLimiter: Sendable {
         guard let first = envelope.path.first else { return false }
         let name = Name(first.asciiLowercased)
         if let own = byName[name], isUsed(by: envelope, own) { return true }
-        guard let alias = aliases.alias(of: envelope.path)?.first else { return false }
-        return byName[Name(alias.asciiLowercased)].map { isUsed(by: envelope, $0) } ?? false
+        guard let alias = aliases.first(ofAlias: envelope.path) else { return false }
+        return byName[alias].map { isUsed(by: envelope, $0) } ?? false
     }
 
     private func isUsed(by envelope: Envelope, _ indices: [Int]) -> Bool {
@@ -255,6 +255,17 @@ struct PathAliases {
         }
         guard path.count > 1 else { return nil }
         return ClassPath.own(of: Name(path[1])).map { [$0.text] + path.dropFirst(2) }
+    }
+
+    /// Returns the first component of the alternative path in lower case, without the rest, which takes longer.
+    func first(ofAlias path: [String]) -> Name? {
+        guard let first = path.first else { return nil }
+        if isResendForm(path) { return "verificationemailrequest" }
+        let name = Name(first.asciiLowercased)
+        guard name == ClassPath.classes else {
+            return ClassPath.className(ofPath: name) == nil ? nil : ClassPath.classes
+        }
+        return path.count > 1 ? ClassPath.own(of: Name(path[1])) : nil
     }
 
     /// Whether a path belongs to the form that requests another verification email. Its alternative is an API route.

@@ -41,7 +41,7 @@ private final class KeywordRule: Sendable {
 
         func fits(_ given: JSONValue) -> Bool {
             switch self {
-            case .pattern(let pattern): given.stringValue.map(pattern.isFound) ?? false
+            case .pattern(let pattern): given.stringValue.map { pattern.isFound(in: $0) } ?? false
             case .value(let value): given == value
             }
         }
