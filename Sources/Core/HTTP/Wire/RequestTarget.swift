@@ -38,7 +38,9 @@ package struct RequestTarget: Sendable, Equatable {
     static func withoutOrigin(_ target: String) -> String {
         guard target.utf8.first != UInt8(ascii: "/") else { return target }
         let whole = Substring(target.utf8.prefix { $0 != UInt8(ascii: "#") })
-        guard let scheme = whole.firstRange(of: "://"), !whole[..<scheme.lowerBound].contains("?") else { return target }
+        guard let scheme = whole.firstRange(of: "://"), !whole[..<scheme.lowerBound].contains("?") else {
+            return target
+        }
         let rest = whole[scheme.upperBound...].utf8.drop { $0 != UInt8(ascii: "/") && $0 != UInt8(ascii: "?") }
         return rest.isEmpty ? "/" : String(Substring(rest))
     }
