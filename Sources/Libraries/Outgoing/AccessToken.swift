@@ -1,4 +1,4 @@
-import Encoding
+import JSON
 
 /// Caches an access token until shortly before it expires. Concurrent callers share one request.
 public actor AccessToken {

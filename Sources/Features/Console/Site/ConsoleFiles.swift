@@ -29,8 +29,13 @@ package struct ConsoleFiles: Sendable {
     /// The files requested so far. Files are compressed on first use, so an unused console costs no memory.
     private static let asked = Mutex<[Int32: File]>([:])
 
+    /// The version of what is sent for the same file. Raise it with each change of ``DocumentPage`` or
+    /// ``withoutComments(_:)``, since browsers never request a file again whose URL stays the same.
+    private static let form: UInt8 = 1
+
     private static let hash: String = {
         var hash = SHA256()
+        hash.update(data: [form])
         for number in 0..<console_file_count() {
             guard let name = console_file_name(number) else { continue }
             hash.update(data: Array(String(cString: name).utf8) + [0])
