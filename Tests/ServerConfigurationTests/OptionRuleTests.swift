@@ -154,7 +154,7 @@ struct OptionRuleTests {
         }
         #expect(
             refusal(["databaseSchema": "mine", "databaseOptions": ["schema": "yours"]])
-                == "databaseOptions.schema names a different schema than another option. Set databaseSchema alone")
+                == "databaseOptions.schema and another option name different schemas. Set only databaseSchema")
         #expect(
             refusal(["databaseOptions": ["initOptions": ["schema": ["mine", "public"]]]])
                 == "databaseOptions.initOptions.schema must be the name of one schema")

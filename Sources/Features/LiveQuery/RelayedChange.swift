@@ -44,7 +44,7 @@ package struct RelayedChange: Sendable {
         fileprivate let after: JSONObject?
         /// The previous values of changed fields and the added fields, or nil if the object is new or was sent whole.
         fileprivate let former: (fields: JSONObject, added: [Name])?
-        /// Whether the current object must be read.
+        /// Whether the object was too large to send, so that the receiver must read it from the database.
         let isLarge: Bool
 
         /// - Parameters:

@@ -12,9 +12,9 @@ import Templates
 /// Queues account mails in the database, in the same transaction as the change that causes them, and sends them shortly
 /// afterwards.
 ///
-/// A mail may be sent twice, but isn't lost with its process: a process leases a mail for a minute, and if the process
-/// dies, another one takes the mail afterwards. When a process stops, it finishes running transfers, and releases the
-/// leases of mails that it hasn't sent.
+/// Mails survive a crash, but may be sent twice: a process leases each mail for a minute, and another process sends it
+/// if the lease expires. On shutdown, running transfers have five seconds to finish. Then they are cancelled, and their
+/// leases released.
 public final class MailQueue: Mailer {
     private let transport: any MailTransport
     private let writer: MailWriter

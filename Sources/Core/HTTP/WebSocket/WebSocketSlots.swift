@@ -16,7 +16,8 @@ package final class WebSocketSlots: Sendable {
         var occupied: [Int: Place] = [:]
         var count: [Sender: Int] = [:]
         var lastNumber = 0
-        /// A lower bound for the numbers of unauthenticated clients.
+        /// The slot number at which to start looking for the oldest unauthenticated client. All lower slots are free or
+        /// authenticated.
         var firstUnknown = 1
 
         mutating func free(_ number: Int) -> (any Channel)? {

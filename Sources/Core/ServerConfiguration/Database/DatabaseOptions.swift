@@ -135,7 +135,7 @@ extension Configuration {
             throw .invalid(name, "a schema name of at most 63 bytes that PostgreSQL doesn't reserve")
         }
         guard databaseSchema.map(schema.hasSameBytes) ?? true else {
-            throw ConfigurationError("\(name) names a different schema than another option. Set databaseSchema alone")
+            throw ConfigurationError("\(name) and another option name different schemas. Set only databaseSchema")
         }
         databaseSchema = schema
     }

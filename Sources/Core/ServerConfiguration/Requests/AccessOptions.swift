@@ -7,7 +7,7 @@ extension OptionTable {
             "The key that gives access to internal fields and dates"),
         .text(
             "readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", \.readOnlyMasterKey,
-            "A master key that only reads"),
+            "A master key with read-only access"),
         .custom(
             "adminKeys", "ROOST_ADMIN_KEYS", .object, \.audit.adminKeys,
             "Additional master keys: their owners' names and the hexadecimal SHA-256 of each key"

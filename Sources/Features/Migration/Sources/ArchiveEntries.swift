@@ -80,7 +80,7 @@ enum ArchiveEntries {
 
     private static func header(_ reader: ByteReader) throws -> BSONDocument? {
         guard try reader.require(1) else { return nil }
-        guard let header = try document(reader) else { throw reader.damage("no header of a part") }
+        guard let header = try document(reader) else { throw reader.damage("a part of the archive has no header") }
         return header
     }
 

@@ -1,7 +1,8 @@
 import Synchronization
 
-/// Judges whether a token that a sender's service doesn't know is dead. If the service rejects most tokens, the sender
-/// is misconfigured: Apple's sandbox rejects production tokens, and vice versa.
+/// Tracks how many tokens each configured push service rejects, to decide whether its rejections can be trusted. A
+/// service that rejects most tokens is probably misconfigured: Apple's sandbox rejects production tokens, and vice
+/// versa.
 final class TokenGuard: Sendable {
     private struct Window {
         var answers: [Bool] = []
