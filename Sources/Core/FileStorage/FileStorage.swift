@@ -29,7 +29,7 @@ public protocol FileStorage: Sendable {
     /// - Throws: ``FileStorageError/unavailable(retryAfter:)`` if it is.
     func checkAvailable() throws
 
-    /// Whether the storage's latest requests failed and it hasn't responded since.
+    /// Whether the storage counts as down: its latest requests failed, and no later request has shown that it works.
     var isOutOfReach: Bool { get }
 
     /// Stores a file, replacing any file of the same name. Readers see the new file only after it is stored completely.

@@ -163,7 +163,7 @@ struct ProfileService: Sendable {
         var hasGrantType = true
     }
 
-    /// The error texts for clients if the service rejects a request.
+    /// The error texts for clients if signing in with a code fails.
     enum Failures: Sendable {
         /// Names the failed request and the reason.
         case detailed

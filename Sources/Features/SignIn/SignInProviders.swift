@@ -5,10 +5,10 @@ public import ServerConfiguration
 
 /// The supported identity providers, by their names in the option `auth`.
 public enum SignInProviders {
-    /// Returns the providers that the option `auth` configures: those with known names, and those whose options define
-    /// their kind.
+    /// Returns the providers configured in the option `auth`. Besides the built-in names, any name works with `oauth2`
+    /// (token introspection) or `issuer` (OpenID Connect).
     ///
-    /// - Parameter caller: The HTTP client of the providers.
+    /// - Parameter caller: The HTTP client that the providers use.
     public static func all(_ configuration: Configuration, _ caller: HTTPCaller) -> [Name: any AuthProvider] {
         let keys = IssuerKeys(caller: caller)
         let hasOldTexts = configuration.preset < 8

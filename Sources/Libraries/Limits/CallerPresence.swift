@@ -42,7 +42,7 @@ public final class CallerPresence: Sendable {
         }
     }
 
-    /// Marks the caller as disconnected and cancels its work.
+    /// Marks the caller as disconnected and calls the functions registered with ``onLeaving(_:)``.
     public func leave() {
         let departures = state.withLock { state in
             state.hasLeft = true

@@ -124,7 +124,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Enters with as much of a weight as there is room for.
+    /// Enters with as much of `weight` as fits, without waiting. Ignores waiting work and the sender's share.
     ///
     /// - Returns: The weight that entered, which may be 0. The caller must call ``leave(weight:of:spending:)`` with it.
     public func enter(upTo weight: Int, of sender: Sender = .current) -> Int {

@@ -10,11 +10,11 @@ public struct PresignedQuery: Sendable {
     private let key: SymmetricKey
     private let signedStart: [UInt8]
 
-    /// Prepares URLs for reading.
+    /// Prepares the query parameters shared by all paths.
     ///
     /// - Parameters:
-    ///   - lifetime: The validity in seconds.
-    ///   - date: The start of the validity.
+    ///   - lifetime: How long the URLs stay valid, in seconds.
+    ///   - date: The time from which they are valid.
     public init(_ signature: AWSSignature, host: String, lifetime: Int, at date: Date) {
         let time = AWSSignature.time(date)
         let scope = signature.scope(time)

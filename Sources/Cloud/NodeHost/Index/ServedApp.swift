@@ -210,7 +210,7 @@ package struct ServedApp: Sendable {
             let places = listens.compactMap { $0["at"]?.stringValue }.joined(separator: ", ")
             add(
                 "listen", .decide,
-                "none of the app's HTTP servers is known to lead to ParseServer. Set mountPath, or call listen once",
+                "Roost can't tell which of the app's HTTP servers serves ParseServer. Set mountPath, or call listen only once",
                 at: places)
         }
         for other in listens.dropFirst() where made["listen"] != nil {

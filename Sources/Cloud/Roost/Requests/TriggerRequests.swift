@@ -7,14 +7,15 @@ public struct SaveRequest<Object: Sendable>: CloudRequest {
     /// The object to save, or the saved object. Changes made before the save are stored; changes made after it only
     /// appear in the response.
     public var object: Object
-    /// The object before the save, or nil if it is new.
+    /// The object before the save, as visible to the caller. Nil if it is new or too large to decode, and in the
+    /// `afterSave` trigger of a log-in with an auth provider.
     public let original: Object?
-    /// The names of the fields sent by the client.
+    /// The names of the fields that the client sent (`beforeSave`) or that were written (`afterSave`).
     public let sentKeys: [String]
     /// The response of an `afterSave` trigger to the client, or nil for the default response.
     public var answer: JSONValue?
 
-    /// Whether the save creates the object.
+    /// Whether there is no ``original``, as for a new object.
     public var isNew: Bool { original == nil }
 }
 

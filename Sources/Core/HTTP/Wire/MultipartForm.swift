@@ -75,7 +75,7 @@ package struct MultipartForm {
             position += 1
         }
         guard bytes[position...].starts(with: Self.lineEnd) else {
-            throw Self.malformed("a boundary does not end its line")
+            throw Self.malformed("a boundary is not followed by a line break")
         }
         position += Self.lineEnd.count
         return false

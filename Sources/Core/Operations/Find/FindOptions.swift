@@ -103,7 +103,7 @@ struct FindOptions: Sendable {
         }
     }
 
-    /// A dotted key implies an include of its object.
+    /// Adds the includes that dotted keys imply: the key `author.name` includes `author`.
     private mutating func finishProjection() {
         for path in (keys ?? []) + excluded where path.count > 1 { includes.append(Array(path.dropLast())) }
         // `*` replaces all other includes, while `includeAll` adds to them.

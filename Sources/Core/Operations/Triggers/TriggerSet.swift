@@ -65,7 +65,8 @@ public struct TriggerCall: Sendable {
     /// The object to be saved, or as saved or deleted. For account events, the user or the session. For `beforeSave`,
     /// fields that the client sent as operators remain operators.
     public let object: JSONObject
-    /// The object before the save as visible to the caller, or nil for other events and a new or too large object.
+    /// The stored object before a save, as visible to the caller. Nil for new objects, objects too large to decode, and
+    /// other events. For a new installation that updates an existing row, only that row's id.
     public let original: JSONObject?
     /// The fields as sent by the client (`beforeSave`) or as written (`afterSave`), or empty without a save request.
     public let changes: JSONObject

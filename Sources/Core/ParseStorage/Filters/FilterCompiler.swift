@@ -59,7 +59,7 @@ package struct FilterCompiler {
         return conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: separator)))"
     }
 
-    /// Whether the class has an `objectId` column, which only a few system classes lack.
+    /// Whether the class has an `objectId` column. Only `_Hooks` has none.
     func hasObjectIds(_ schema: ClassSchema) -> Bool {
         TableLayout.hasColumn("objectId", of: schema.name, type: .string)
     }

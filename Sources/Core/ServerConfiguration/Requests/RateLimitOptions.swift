@@ -119,7 +119,7 @@ enum RateLimitOptions {
             return Set(["GET", "POST", "PUT", "DELETE"].filter { expression.isFound(in: $0) })
         }
         guard let list = json.arrayValue else {
-            throw ConfigurationError("rateLimit.requestMethods must be an array of strings")
+            throw ConfigurationError("rateLimit.requestMethods must be an array of strings or a regular expression")
         }
         var methods: Set<String> = []
         for method in list {

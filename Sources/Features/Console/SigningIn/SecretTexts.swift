@@ -53,7 +53,8 @@ package struct SecretTexts: Sendable {
 
     /// Returns a text without secrets. The patterns take linear time, because clients write much of the log.
     package func removed(from whole: String) -> String {
-        // Keys are removed before the text is cut, because a cut key would not be recognized.
+        // Leaves room for the longest key, because a key split by the cut would not be recognized. The final cut comes
+        // after the keys are removed.
         let isLong = whole.utf8.count > Self.maxBytes
         let spare = keys.first?.utf8.count ?? 0
         var text = isLong ? String(decoding: whole.utf8.prefix(Self.maxBytes / 4 + spare), as: UTF8.self) : whole

@@ -143,7 +143,8 @@ package final class ConsoleSite: SiteHandler {
             reason == .plainHTTP
             ? """
             <p>The option console allows your address, but the connection isn't encrypted.</p>
-            <p>Open the console with https://, or add "allowPlainHTTP": true to console in a network that you trust.</p>
+            <p>Open the console with https://. On a network you trust, you can instead add "allowPlainHTTP": true to the option
+            console.</p>
             """
             : """
             <p>Your browser is on another machine, or a proxy passed its request on.</p>
@@ -151,7 +152,7 @@ package final class ConsoleSite: SiteHandler {
             TLS, and restart the server:</p>
             <pre>"console": {"enabled": true, "addresses": ["127.0.0.1", "::1", "\(address)"],
               "hosts": ["console.example.com"]}</pre>
-            <p>Without TLS, add "allowPlainHTTP": true in a network that you trust. Behind a proxy, set trustProxy.</p>
+            <p>On a network you trust, "allowPlainHTTP": true allows it without TLS. Behind a proxy, set trustProxy.</p>
             """
         return """
             <!doctype html>

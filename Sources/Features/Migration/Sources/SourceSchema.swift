@@ -57,7 +57,8 @@ struct SourceSchema: Sendable {
             MongoValues.json($0, "", &losses).objectValue
         }
         for member in metadata?["indexes"]?.documentValue?.members ?? [] {
-            // Every class with indexes lists the primary-key index, under its MongoDB name.
+            // The primary-key index keeps MongoDB's field name `_id`, as in Roost's own schemas. Other indexes use
+            // Parse's field names.
             if member.key == "_id_" {
                 found.indexes["_id_"] = ["_id": 1]
                 continue
