@@ -11,7 +11,6 @@ export function h(name, properties, ...children) {
   return fill(element, properties, children);
 }
 
-/** Creates an SVG element. */
 export function svg(name, attributes, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes ?? {})) element.setAttribute(key, value);
@@ -43,7 +42,6 @@ function add(element, children) {
   }
 }
 
-/** Replaces the children of an element. */
 export function put(element, ...children) {
   element.replaceChildren();
   add(element, children);
@@ -77,7 +75,6 @@ export const button = (kind, onclick, ...children) => h("button" + kind, { oncli
 /** Creates a label above its controls. */
 export const labelled = (words, ...controls) => h("label.stack", h("span.label", words), ...controls);
 
-/** Creates the line for the error of a form. */
 export const problemLine = () => h("p.problem", { role: "alert" });
 
 /** Creates a one-line text field without autocompletion and spelling checks. */

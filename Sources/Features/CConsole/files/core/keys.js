@@ -46,7 +46,6 @@ export const list = () => scopes.toReversed().map(({ title, table }) => {
 /** Whether a dialog covers the page. */
 export const isCovered = () => document.querySelector("dialog[open]") !== null;
 
-/** Starts listening for keys. */
 export function start() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing) return;

@@ -41,7 +41,6 @@ export async function resume() {
   }
 }
 
-/** Signs in with a name and password, a master key or a ticket. */
 export async function signIn(credentials) {
   const { body } = await send("POST", "session", { body: credentials });
   token.set(body.token);
@@ -49,7 +48,6 @@ export async function signIn(credentials) {
   session.set(body);
 }
 
-/** Ends the session. */
 export async function signOut() {
   try {
     await send("DELETE", "session", { isRepeatable: false });
@@ -65,7 +63,6 @@ export function setTitle(...names) {
   document.title = [...names, appName || appId].filter(Boolean).map((name) => plain(name)).join(" \u00b7 ");
 }
 
-/** Whether the operator may change objects. */
 export const mayWrite = () => session()?.operator.role !== "viewer";
 
 /** Whether the operator may change classes, their fields and their permissions. */
@@ -76,7 +73,6 @@ const KEY = "roost.theme";
 /** The theme: "auto", "light" or "dark". */
 export const theme = signal(localStorage.getItem(KEY) ?? "auto");
 
-/** Applies a theme to the page. */
 export function applyTheme(value = theme.peek()) {
   theme.set(value);
   if (value === "auto") {

@@ -128,7 +128,6 @@ export function drawnApart(word) {
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
 
-/** Formats a count with separators. */
 export const count = (value) => whole.format(value);
 
 /** Formats a Parse number exactly, with separators unless they could mislead. */
@@ -137,7 +136,6 @@ export function number(value) {
   return Number.isSafeInteger(value) && Math.abs(value) < 1e15 ? whole.format(value) : String(value);
 }
 
-/** Formats a number of bytes. */
 export function bytes(value) {
   const units = ["bytes", "KB", "MB", "GB", "TB"];
   let unit = 0;

@@ -17,7 +17,6 @@ addWords({
   "batch.lost": "The connection was lost after {done} of {total}; up to {n} more may be done.",
 });
 
-/** The number of objects per request. */
 export const BATCH = 200;
 
 function openProgress(title, total, size) {
@@ -113,7 +112,6 @@ export async function run(title, list, work, size = BATCH) {
 /** The number of objects above which the operator must type their number before deleting them. */
 export const TYPED = 1000;
 
-/** Deletes rows of a page after asking. */
 export async function deleteRows(page, rows) {
   const { className } = page;
   if (rows.length === 0 || !(await askToDelete(className, rows.length, rows.slice(0, 6).map((row) => nameOfRow(className, row))))) {
@@ -143,7 +141,6 @@ export async function deleteRows(page, rows) {
   return true;
 }
 
-/** Asks for confirmation before objects are deleted. */
 export function askToDelete(className, n, names) {
   return confirm({
     title: t("delete.title", { n, class: className }), button: t("delete"), isDanger: true,

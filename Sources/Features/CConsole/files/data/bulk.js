@@ -224,7 +224,6 @@ export async function openAdding(page, which) {
 
 const CALLS = 4;
 
-/** Calls a function for each object. */
 export async function openCalling(page, which) {
   const { className } = page;
   const n = which === "all" ? page.rows.total : page.grid.selected.size;

@@ -66,7 +66,6 @@ export class GridGeometry {
 
   moveBy(pixels, length) { this.moveRowTo(this.topRow + pixels / this.rowHeight, length); }
 
-  /** Scrolls a row to the top of the window. */
   moveRowTo(row, length) {
     const last = Math.max(0, length - this.fitting);
     const top = Math.max(0, Math.min(row, last));

@@ -1,14 +1,10 @@
 /** The rows of a class with a filter and an order, loaded in pages as they are viewed. */
 
-import { objectPath, parse } from "../core/api.js";
-import { POLL } from "../core/attention.js";
+import { objectPath, parse, POLL, SHORTEN } from "../core/api.js";
 import { signal } from "../core/signal.js";
 
 /** The number of rows per page. */
 export const PAGE = 200;
-
-/** The header field that makes the server truncate values above this many bytes. */
-export const SHORTEN = { "X-Roost-Shorten": "256" };
 
 /** Returns the user in the address whose view is shown, or undefined if the id can't be in a header field. */
 export const eyesOf = (query) => (/^[\x21-\x7e]{1,200}$/.test(query.get("as") ?? "") ? query.get("as") : undefined);
@@ -89,7 +85,6 @@ export class Rows {
     return -1;
   }
 
-  /** Iterates over all loaded rows. */
   * loaded() {
     for (const page of this.pages.values()) yield* page;
   }

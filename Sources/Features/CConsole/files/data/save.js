@@ -1,12 +1,12 @@
 /** Saves one field: displays it immediately, stores it only if nobody else changed the object, and can undo it. */
 
-import { objectPath, parse } from "../core/api.js";
+import { objectPath, parse, SHORTEN } from "../core/api.js";
 import { button, h } from "../core/dom.js";
 import { addWords, ago, plain, t } from "../core/words.js";
 import { firstButton, openDialog } from "../parts/dialog.js";
 import { newChange, record, whileStoring } from "../parts/states.js";
 import { drawValue } from "./cells.js";
-import { SHORTEN, viewsOf } from "./rows.js";
+import { viewsOf } from "./rows.js";
 import { isShortened, learn, namingField } from "./schema.js";
 import { copy, inWords, isEqual, noValue, setOwn } from "./values.js";
 

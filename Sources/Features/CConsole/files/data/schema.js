@@ -1,9 +1,7 @@
 /** The classes of the app with their fields, columns, counts and saved views, as signals. */
 
-import { objectPath, parse, send } from "../core/api.js";
-import { POLL } from "../core/attention.js";
+import { objectPath, parse, POLL, send, SHORTEN } from "../core/api.js";
 import { isEqual, signal } from "../core/signal.js";
-import { SHORTEN } from "./rows.js";
 
 /** A `Map` of class names to `{ className, fields: Map, indexes, permissions }`, or null until loaded. */
 export const classes = signal(null);
@@ -112,7 +110,6 @@ export function typeOf(value) {
   return form && Object.entries(form).every(([key, kind]) => typeof value[key] === kind) ? type : "Object";
 }
 
-/** Whether the server has truncated a value. */
 export const isShortened = (value) => typeOf(value) === "Shortened";
 
 /** The operator's own views and shared ones. */

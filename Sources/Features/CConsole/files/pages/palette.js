@@ -91,7 +91,6 @@ async function findObjects(text) {
   return answers.flat();
 }
 
-/** Shows the list of keyboard shortcuts. */
 export function openKeys() {
   openDialog({ title: t("keys.title"), kind: "" }, () => ({
     body: h(".keys", list().flatMap(({ title, rows }) => [

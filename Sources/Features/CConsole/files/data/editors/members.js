@@ -1,13 +1,12 @@
 /** The editors of relation members and ACL entries. */
 
-import { objectPath, parse } from "../../core/api.js";
+import { objectPath, parse, SHORTEN } from "../../core/api.js";
 import { button, h, iconButton, labelled, problemLine, put } from "../../core/dom.js";
 import { address } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { addWords, plain, said, shown, t } from "../../core/words.js";
 import { loading, record } from "../../parts/states.js";
 import { sentence, summary, who } from "../cells.js";
-import { SHORTEN } from "../rows.js";
 import { refresh } from "../save.js";
 import { learn, nameOf } from "../schema.js";
 import { copy, isEqual, pointer, setOwn } from "../values.js";

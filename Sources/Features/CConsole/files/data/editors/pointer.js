@@ -1,11 +1,10 @@
 /** Finds the object for a pointer by its id or the beginning of its name. */
 
-import { objectPath, parse } from "../../core/api.js";
+import { objectPath, parse, SHORTEN } from "../../core/api.js";
 import { button, debounce, h, problemLine, put, textField } from "../../core/dom.js";
 import { latest } from "../../core/signal.js";
 import { addWords, plain, shown, t } from "../../core/words.js";
 import { confirm } from "../../parts/dialog.js";
-import { SHORTEN } from "../rows.js";
 import { learn, nameOf, namingField } from "../schema.js";
 import { pointer } from "../values.js";
 

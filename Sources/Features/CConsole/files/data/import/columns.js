@@ -72,7 +72,6 @@ function ofValues(samples) {
   return { type, targetClass: type === "Pointer" ? value.className : undefined };
 }
 
-
 /** Parses a text as a value of a column. Returns undefined if empty, and throws an error with a message. */
 export function valueOf(text, column, isGuarded = false) {
   if (text === null) return undefined;

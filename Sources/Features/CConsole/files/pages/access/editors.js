@@ -71,7 +71,6 @@ const userFields = (className, also = []) => [...new Set([...[...classes.peek().
 
 const READS = ["find", "get", "count"];
 
-/** Edits who may perform an operation. */
 export function editOperation(className, operation) {
   const { permissions } = classes.peek().get(className);
   const title = t("perm.edit", { operation: t("clp." + operation) });

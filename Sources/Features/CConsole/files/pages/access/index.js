@@ -22,7 +22,6 @@ addWords({
   "access.chooseHint": "Choose a class to see and edit its permissions.",
 });
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   return classFrame("access", scope, (content, className, inner) => (className ? showClass(content, className, inner)
     : void put(content, empty({ picture: "shield", title: t("classes.choose"), text: t("access.chooseHint") }))));

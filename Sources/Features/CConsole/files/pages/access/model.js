@@ -15,13 +15,11 @@ addWords({
   "clp.same": "Nothing changes.", "clp.hides": "Hides: {fields}.", "clp.shows": "Shows: {fields}.",
 });
 
-/** The operations on a class. */
 export const OPERATIONS = ["find", "get", "count", "create", "update", "delete", "addField"];
 
 /** Returns the own keys of an object as a `Map`, which is empty for other values. */
 export const own = (value) => new Map(value !== null && typeof value === "object" && !Array.isArray(value) ? Object.entries(value) : []);
 
-/** Returns the strings in a list. */
 export const names = (value) => (Array.isArray(value) ? value.filter((name) => typeof name === "string") : []);
 
 /** Returns the entry of an operation. Without stored permissions every operation is open; otherwise a missing one is closed. */
@@ -29,7 +27,6 @@ export function entryOf(permissions, operation) {
   return permissions === undefined ? { "*": true } : own(permissions).get(operation) ?? {};
 }
 
-/** Describes a principal of permissions. */
 export function principal(key) {
   if (key === "authenticated" || key === "requiresAuthentication") return t("clp.loggedIn");
   return key.startsWith("userField:") ? t("clp.userIn", { field: key.slice(10) }) : who(key);
@@ -101,7 +98,6 @@ export function withKey(permissions, key, value) {
   return value === undefined ? next : setOwn(next, key, value);
 }
 
-/** Whether two permissions are equal. */
 export const areSame = (left, right) => isEqual(left ?? null, right ?? null);
 
 /** Describes the permissions of new objects without an ACL. */

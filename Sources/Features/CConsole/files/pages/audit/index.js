@@ -26,7 +26,6 @@ const CHOICES = { operator: "operator", class: "className", object: "objectId", 
 
 const KINDS = ["POST", "PUT", "DELETE", "GET"];
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   setTitle(t("rail.audit"));
   const body = h(".scroll", loading());

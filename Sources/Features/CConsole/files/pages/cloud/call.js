@@ -83,7 +83,6 @@ function example(validator) {
   return fields.length === 0 ? "{}" : JSON.stringify(Object.fromEntries(fields.map(({ name, default: value }) => [name, value ?? null])), null, 2);
 }
 
-/** Parses the typed parameters. */
 export function read(text) {
   let value;
   try {

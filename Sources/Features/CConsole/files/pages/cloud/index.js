@@ -21,7 +21,6 @@ addWords({
 
 const TABS = ["functions", "triggers", "jobs", "hooks", "hosts"];
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const host = h(".page");
   const next = latest(scope);

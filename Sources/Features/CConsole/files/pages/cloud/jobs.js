@@ -1,7 +1,6 @@
 /** Jobs, their runs, and their schedules as sentences and forms. */
 
-import { parse } from "../../core/api.js";
-import { pause } from "../../core/attention.js";
+import { parse, pause } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, linked, option, put, textField } from "../../core/dom.js";
 import { addWords, ago, count, cut, date, plain, said, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
@@ -211,7 +210,6 @@ function planForm(plan = {}) {
   };
 }
 
-/** Describes a duration. */
 function took(from, to) {
   const seconds = Math.max(0, (new Date(to) - new Date(from)) / 1000);
   return seconds < 60 ? `${count(Math.round(seconds * 10) / 10)} s` : t("plan.minutes", { n: Math.round(seconds / 60) });

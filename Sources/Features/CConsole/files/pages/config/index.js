@@ -35,7 +35,6 @@ const TYPES = ["String", "Number", "Boolean", "Date", "Array", "Object", "GeoPoi
 /** The parameters as a `Map` of names to `{ value, isForMaster }`. */
 let parameters = new Map();
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const body = h(".scroll", loading());
   const again = () => read(body, again, scope);

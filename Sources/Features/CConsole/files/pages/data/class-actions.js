@@ -1,6 +1,6 @@
 /** Actions on rows: shortcuts, the line below the grid, and the offer to show new objects. */
 
-import { poll } from "../../core/attention.js";
+import { poll } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";

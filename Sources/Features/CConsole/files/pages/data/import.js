@@ -4,7 +4,6 @@ import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, option, problemLine, put } from "../../core/dom.js";
 import { mayChangeClasses } from "../../core/session.js";
 import { addWords, bytes, plain, said, shown, t } from "../../core/words.js";
-
 import { breathe, detect, records } from "../../data/import/reader.js";
 import { columnsOf, doubts, objectOf, problemOf, targets } from "../../data/import/columns.js";
 import { loadCounts, replaceClass } from "../../data/schema.js";

@@ -1,6 +1,6 @@
 /** The data page: the list of classes, and next to it a class, an object or nothing. */
 
-import { poll } from "../../core/attention.js";
+import { poll } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, remembered, route } from "../../core/router.js";
@@ -12,7 +12,6 @@ import { changedClass, classes, classesProblem, counts, isServerClass, loadClass
 import { empty, failed, loading } from "../../parts/states.js";
 import { openClass } from "./class-view.js";
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const content = h("section.content");
   const element = h(".data", classList(scope), content);

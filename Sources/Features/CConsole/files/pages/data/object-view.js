@@ -1,7 +1,6 @@
 /** One object: fields, permissions, references, JSON and history; or only its fields next to the grid. */
 
-import { objectPath, parse, send } from "../../core/api.js";
-import { poll } from "../../core/attention.js";
+import { objectPath, parse, poll, send, SHORTEN } from "../../core/api.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go } from "../../core/router.js";
@@ -12,7 +11,7 @@ import { deleteRows } from "../../data/batches.js";
 import { drawPointer, sentence, summary } from "../../data/cells.js";
 import { fieldList } from "../../data/editing.js";
 import { tree } from "../../data/editors/tree.js";
-import { changedOf, Row, SHORTEN, showObjects } from "../../data/rows.js";
+import { changedOf, Row, showObjects } from "../../data/rows.js";
 import { nameOfRow } from "../../data/save.js";
 import { classes, learn, nameOf, namesChanged, ranked, typeOf } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";

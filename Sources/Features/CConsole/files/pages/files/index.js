@@ -20,7 +20,6 @@ addWords({
 
 const SORTS = ["modified", "size", "name"];
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const list = h(".scroll");
   const number = h("span.quiet.count", { "aria-live": "polite" });

@@ -1,7 +1,6 @@
 /** Health: whether the parts respond, the doctor's findings and fixes, the security check, mails and backups. */
 
-import { download, parse, send } from "../../core/api.js";
-import { pause, POLL } from "../../core/attention.js";
+import { download, parse, pause, POLL, send } from "../../core/api.js";
 import { button, h, icon, linked, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { session, setTitle } from "../../core/session.js";
@@ -29,7 +28,6 @@ const [PATIENCE, FRESH] = [6000, 300_000];
 /** The time of the last response in which all parts were up. */
 let good;
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const parts = { hint: h("span.quiet.words"), backups: backupPanel(scope) };
   const body = h(".scroll", { tabIndex: 0 }, loading());

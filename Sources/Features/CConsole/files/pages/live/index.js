@@ -1,7 +1,6 @@
 /** Live queries: the events of a class as they happen, and the connected clients with their subscriptions. */
 
-import { send, untilReachable } from "../../core/api.js";
-import { pause as wait } from "../../core/attention.js";
+import { pause as wait, send, untilReachable } from "../../core/api.js";
 import { button, h, icon, option, put, textField } from "../../core/dom.js";
 import { address } from "../../core/router.js";
 import { setTitle } from "../../core/session.js";
@@ -26,7 +25,6 @@ const PAUSE = 2000;
 /** Whether the list is updated automatically. */
 let follows = true;
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   setTitle(t("rail.live"));
   const number = h("span.quiet.count");

@@ -1,7 +1,6 @@
 /** The log: the latest lines, and new ones as they arrive. */
 
-import { send } from "../../core/api.js";
-import { pause } from "../../core/attention.js";
+import { pause, send } from "../../core/api.js";
 import { button, debounce, h, icon, option, put, textField } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
@@ -28,7 +27,6 @@ const FILTERS = ["level", "text", "function", "request", "console"];
 /** Whether new lines are displayed as they arrive. */
 let follows = true;
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   setTitle(t("rail.logs"));
   const filters = () => Object.fromEntries(FILTERS.map((name) => [name, route.peek().query.get(name) ?? ""]));

@@ -77,7 +77,6 @@ addWords({
   "line.object": "Open the object", "line.info": "Info", "line.other": "Other",
 });
 
-/** Creates the colored word for a log level. */
 export const levelMark = (level) => h("span", { class: `level ${level === "error" ? "bad" : level === "warn" ? "warn" : "quiet"}` },
   t(level === "error" ? "word.error" : level === "warn" ? "word.warning" : level === "info" ? "line.info" : "line.other"));
 
@@ -115,7 +114,6 @@ function objectOf(path) {
   return Object.hasOwn(named, parts[0]) && parts.length === 2 && parts[1] !== "me" ? [named[parts[0]], parts[1]] : null;
 }
 
-/** Shows all fields of a line. */
 export function openLine(line) {
   const fields = Object.entries(line.fields).sort(([left], [right]) => left.localeCompare(right, "en"));
   openDialog({ title: t("line.title"), kind: "sheet" }, (close) => {

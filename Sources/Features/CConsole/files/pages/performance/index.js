@@ -1,7 +1,6 @@
 /** Performance: charts, the cost of requests by route, slow statements, and index advice. */
 
-import { send } from "../../core/api.js";
-import { isWatched } from "../../core/attention.js";
+import { isWatched, send } from "../../core/api.js";
 import { button, h, icon, option, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
@@ -52,7 +51,6 @@ function charts(countsRequests) {
   ].map((one) => ({ ...one, ...chart(one) }));
 }
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const hint = h("span.quiet.words");
   const body = h(".scroll.performance", loading());

@@ -1,7 +1,6 @@
 /** Pushes: composes new ones, and lists sent ones with their results. */
 
-import { parse, send } from "../../core/api.js";
-import { pause, POLL } from "../../core/attention.js";
+import { parse, pause, POLL, send } from "../../core/api.js";
 import { h, iconButton, put } from "../../core/dom.js";
 import { readSession, session, setTitle } from "../../core/session.js";
 import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
@@ -22,7 +21,6 @@ const STATES = ["scheduled", "pending", "running", "succeeded", "failed"];
 /** The interval in milliseconds for reading active pushes. */
 const PAUSE = 1500;
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   setTitle(t("rail.push"));
   const list = h("section.panel", loading(3));

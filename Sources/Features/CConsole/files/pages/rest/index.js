@@ -23,7 +23,6 @@ addWords({
   "rest.sureText": "This deletes. Objects go to the trash; sessions, classes, files, hooks and schedules do not.",
 });
 
-/** The most common request paths. */
 const PATHS = ["classes/", "users", "users/me", "roles", "sessions", "installations", "functions/", "jobs/", "schemas", "config", "hooks/functions", "hooks/triggers", "batch", "aggregate/", "push",
   "push_audiences", "cloud_code/jobs", "files/", "serverInfo", "security", "slow_queries", "index_advice", "scriptlog"];
 const METHODS = ["GET", "POST", "PUT", "DELETE"];
@@ -34,7 +33,6 @@ const SHOWN = 200_000;
 /** The requests of this visit, latest first. */
 const history = [];
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const { server } = session.peek();
   setTitle(t("rail.rest"));
@@ -55,7 +53,6 @@ export function open(scope) {
   const plan = button(".button", () => attempt(["explain", "true"]), t("word.plan"));
   plan.title = t("rest.planHint");
 
-  /** Returns the request in the fields. */
   function read() {
     const text = path.value.trim().replace(/^\/+/, "");
     if (!text || /[?#]/.test(text) || text.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part))) throw new Error(t("rest.badPath"));
@@ -170,7 +167,6 @@ function inLines(text) {
 const UNSAFE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\ud800-\udfff]/g;
 const hex = (character) => character.charCodeAt(0).toString(16).padStart(4, "0");
 
-/** Escapes invisible characters in JSON. */
 const safeJSON = (text) => text.replace(UNSAFE, (character) => "\\u" + hex(character));
 
 const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;

@@ -86,7 +86,6 @@ const moved = () => {
 };
 const keep = (places) => localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(places)));
 
-/** Creates the diagram with its controls. */
 export function diagram(classes) {
   const canvas = h(".diagram", { tabIndex: 0, role: "group" });
   const own = [...classes.keys()].filter((name) => !isServerClass(name));

@@ -111,7 +111,6 @@ export function deleteField(className, field) {
   }, field.name, () => change(className, { fields: setOwn({}, field.name, { __op: "Delete" }) }), t("gone.fieldDone", { field: field.name }));
 }
 
-/** Deletes an index after asking. */
 export function deleteIndex(className, index) {
   return take(() => ({ title: t("gone.index", { index }), text: t("gone.indexText") }), undefined,
     () => change(className, { indexes: setOwn({}, index, { __op: "Delete" }) }), t("gone.indexDone", { index }));
@@ -139,7 +138,6 @@ export function dropClass(className) {
   }, t("gone.dropDone", { class: className }));
 }
 
-/** Deletes all objects of a class. */
 export function emptyClass(className) {
   return take(async () => ({ title: t("gone.empty", { class: className }), text: t("gone.emptyText", { n: await numberOf(className, {}) }) }), className, async () => {
     await parse.delete("purge/" + encodeURIComponent(className));

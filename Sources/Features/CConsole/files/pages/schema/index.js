@@ -36,7 +36,6 @@ const FIXED = new Map(Object.entries({
 }));
 const isFixed = (className, { name }) => ["objectId", "createdAt", "updatedAt", "ACL"].includes(name) || (FIXED.get(className)?.includes(name) ?? className.startsWith("_"));
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   return classFrame("schema", scope, (content, className, inner) => (className ? showClass(content, className, inner) : showAll(content, inner)));
 }
@@ -130,7 +129,6 @@ function indexList(className, indexes, mayChange, sizes, since) {
   }))];
 }
 
-/** Describes the size and use of an index. */
 function useOf({ isValid, bytes: size, scans }, since) {
   if (!isValid) return t("schema.broken");
   if (scans > 0) return t("schema.scans", { bytes: bytes(size), n: scans });

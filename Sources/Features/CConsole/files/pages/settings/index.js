@@ -20,7 +20,6 @@ addWords({
   "settings.language": "Language", "settings.others": "All other languages", "settings.subject": "Subject", "settings.html": "HTML (optional)", "settings.preview": "Preview",
 });
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const body = h(".scroll", { tabIndex: 0 }, loading());
   const find = textField({ placeholder: t("settings.find"), "aria-label": t("settings.find") });

@@ -1,7 +1,6 @@
 /** The start page: how to connect an app, the connected apps, and the first steps with data. */
 
-import { send } from "../../core/api.js";
-import { pause, POLL } from "../../core/attention.js";
+import { pause, POLL, send } from "../../core/api.js";
 import { button, h, icon, iconButton, linked, put, svg } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, session, setTitle } from "../../core/session.js";
@@ -21,7 +20,6 @@ addWords({
   "start.read": "Read on: docs/tutorial.md, docs/cloud-code.md, docs/security.md, docs/configuration.md",
 });
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const body = h(".scroll", loading());
   setTitle(t("rail.start"));

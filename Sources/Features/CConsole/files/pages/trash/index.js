@@ -16,7 +16,6 @@ addWords({
   "trash.show": "Show {name}", "trash.restored": "{name} is back in {class}", "trash.restoredWithout": "{name} is back in {class}, without {fields}, which no longer fit the class", "trash.by": "by {who}",
 });
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const list = h(".trash-list", loading());
   const filter = h("select", { "aria-label": t("word.class"), onchange: () => go(address("trash", filter.value ? [filter.value] : [])) });

@@ -1,6 +1,6 @@
 /** The users of the app: lists of users, roles, sessions and installations. */
 
-import { objectPath, parse } from "../../core/api.js";
+import { objectPath, parse, SHORTEN } from "../../core/api.js";
 import { button, debounce, h, icon, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, route } from "../../core/router.js";
@@ -8,7 +8,6 @@ import { mayChangeClasses, mayWrite, session, setTitle } from "../../core/sessio
 import { effect, latest } from "../../core/signal.js";
 import { addWords, ago, date, shown, t } from "../../core/words.js";
 import { drawPointer } from "../../data/cells.js";
-import { SHORTEN } from "../../data/rows.js";
 import { classes, learn, loadClasses, namesChanged, typeOf } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, table, toast } from "../../parts/states.js";
@@ -46,13 +45,11 @@ const KINDS = {
 
 const when = (iso) => h("time", { title: date(iso, true) }, ago(iso));
 
-/** Describes how a session was created. */
 export function how({ createdWith }) {
   const { action, authProvider } = createdWith !== null && typeof createdWith === "object" ? createdWith : {};
   return shown([action, authProvider].filter((text) => typeof text === "string").join(", "), 40);
 }
 
-/** Creates a button that ends a session. */
 export function endButton({ objectId, createdAt }, again) {
   return mayChangeClasses() && h("button.button", { "aria-label": t("users.endOf", { when: ago(createdAt) }), onclick: async (event) => {
     event.currentTarget.disabled = true;
@@ -66,7 +63,6 @@ export function endButton({ objectId, createdAt }, again) {
   } }, t("word.end"));
 }
 
-/** Opens the page until `scope` ends. */
 export function open(scope) {
   const host = h(".page");
   if (!classes.peek()) loadClasses();

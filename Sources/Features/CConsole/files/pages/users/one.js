@@ -1,7 +1,6 @@
 /** One user or role with related objects and actions. */
 
-import { objectPath, parse } from "../../core/api.js";
-import { POLL, poll } from "../../core/attention.js";
+import { objectPath, parse, poll, POLL } from "../../core/api.js";
 import { button, h, icon, labelled, option, put, textField } from "../../core/dom.js";
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
