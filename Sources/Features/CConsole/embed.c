@@ -33,91 +33,91 @@ static const unsigned char file_6[] = {
 #embed "files/core/words.js"
 };
 static const unsigned char file_7[] = {
-#embed "files/data/batches.js"
+#embed "files/data/access.js"
 };
 static const unsigned char file_8[] = {
-#embed "files/data/bulk.js"
+#embed "files/data/batches.js"
 };
 static const unsigned char file_9[] = {
-#embed "files/data/cells.js"
+#embed "files/data/bulk.js"
 };
 static const unsigned char file_10[] = {
-#embed "files/data/clipboard.js"
+#embed "files/data/cells.js"
 };
 static const unsigned char file_11[] = {
-#embed "files/data/editing.js"
+#embed "files/data/clipboard.js"
 };
 static const unsigned char file_12[] = {
-#embed "files/data/editors/file.js"
+#embed "files/data/editing.js"
 };
 static const unsigned char file_13[] = {
-#embed "files/data/editors/inline.js"
+#embed "files/data/editors/file.js"
 };
 static const unsigned char file_14[] = {
-#embed "files/data/editors/members.js"
+#embed "files/data/editors/inline.js"
 };
 static const unsigned char file_15[] = {
-#embed "files/data/editors/pointer.js"
+#embed "files/data/editors/members.js"
 };
 static const unsigned char file_16[] = {
-#embed "files/data/editors/sheet.js"
+#embed "files/data/editors/pointer.js"
 };
 static const unsigned char file_17[] = {
-#embed "files/data/editors/tree.js"
+#embed "files/data/editors/sheet.js"
 };
 static const unsigned char file_18[] = {
-#embed "files/data/filter/chips.js"
+#embed "files/data/editors/tree.js"
 };
 static const unsigned char file_19[] = {
-#embed "files/data/filter/model.js"
+#embed "files/data/filter/chips.js"
 };
 static const unsigned char file_20[] = {
-#embed "files/data/grid-geometry.js"
+#embed "files/data/filter/model.js"
 };
 static const unsigned char file_21[] = {
-#embed "files/data/grid-keys.js"
+#embed "files/data/grid-geometry.js"
 };
 static const unsigned char file_22[] = {
-#embed "files/data/grid.js"
+#embed "files/data/grid-keys.js"
 };
 static const unsigned char file_23[] = {
-#embed "files/data/import/columns.js"
+#embed "files/data/grid.js"
 };
 static const unsigned char file_24[] = {
-#embed "files/data/import/reader.js"
+#embed "files/data/import/columns.js"
 };
 static const unsigned char file_25[] = {
-#embed "files/data/indexing.js"
+#embed "files/data/import/reader.js"
 };
 static const unsigned char file_26[] = {
-#embed "files/data/rows.js"
+#embed "files/data/indexing.js"
 };
 static const unsigned char file_27[] = {
-#embed "files/data/save.js"
+#embed "files/data/rows.js"
 };
 static const unsigned char file_28[] = {
-#embed "files/data/schema.js"
+#embed "files/data/save.js"
 };
 static const unsigned char file_29[] = {
-#embed "files/data/values.js"
+#embed "files/data/schema.js"
 };
 static const unsigned char file_30[] = {
-#embed "files/index.html"
+#embed "files/data/values.js"
 };
 static const unsigned char file_31[] = {
-#embed "files/main.js"
+#embed "files/index.html"
 };
 static const unsigned char file_32[] = {
-#embed "files/pages/access/editors.js"
+#embed "files/main.js"
 };
 static const unsigned char file_33[] = {
-#embed "files/pages/access/eyes.js"
+#embed "files/pages/access/editors.js"
 };
 static const unsigned char file_34[] = {
-#embed "files/pages/access/index.js"
+#embed "files/pages/access/eyes.js"
 };
 static const unsigned char file_35[] = {
-#embed "files/pages/access/model.js"
+#embed "files/pages/access/index.js"
 };
 static const unsigned char file_36[] = {
 #embed "files/pages/account.js"
@@ -347,35 +347,35 @@ static const struct file all[] = {
     {"core/session.js", file_4, sizeof file_4},
     {"core/signal.js", file_5, sizeof file_5},
     {"core/words.js", file_6, sizeof file_6},
-    {"data/batches.js", file_7, sizeof file_7},
-    {"data/bulk.js", file_8, sizeof file_8},
-    {"data/cells.js", file_9, sizeof file_9},
-    {"data/clipboard.js", file_10, sizeof file_10},
-    {"data/editing.js", file_11, sizeof file_11},
-    {"data/editors/file.js", file_12, sizeof file_12},
-    {"data/editors/inline.js", file_13, sizeof file_13},
-    {"data/editors/members.js", file_14, sizeof file_14},
-    {"data/editors/pointer.js", file_15, sizeof file_15},
-    {"data/editors/sheet.js", file_16, sizeof file_16},
-    {"data/editors/tree.js", file_17, sizeof file_17},
-    {"data/filter/chips.js", file_18, sizeof file_18},
-    {"data/filter/model.js", file_19, sizeof file_19},
-    {"data/grid-geometry.js", file_20, sizeof file_20},
-    {"data/grid-keys.js", file_21, sizeof file_21},
-    {"data/grid.js", file_22, sizeof file_22},
-    {"data/import/columns.js", file_23, sizeof file_23},
-    {"data/import/reader.js", file_24, sizeof file_24},
-    {"data/indexing.js", file_25, sizeof file_25},
-    {"data/rows.js", file_26, sizeof file_26},
-    {"data/save.js", file_27, sizeof file_27},
-    {"data/schema.js", file_28, sizeof file_28},
-    {"data/values.js", file_29, sizeof file_29},
-    {"index.html", file_30, sizeof file_30},
-    {"main.js", file_31, sizeof file_31},
-    {"pages/access/editors.js", file_32, sizeof file_32},
-    {"pages/access/eyes.js", file_33, sizeof file_33},
-    {"pages/access/index.js", file_34, sizeof file_34},
-    {"pages/access/model.js", file_35, sizeof file_35},
+    {"data/access.js", file_7, sizeof file_7},
+    {"data/batches.js", file_8, sizeof file_8},
+    {"data/bulk.js", file_9, sizeof file_9},
+    {"data/cells.js", file_10, sizeof file_10},
+    {"data/clipboard.js", file_11, sizeof file_11},
+    {"data/editing.js", file_12, sizeof file_12},
+    {"data/editors/file.js", file_13, sizeof file_13},
+    {"data/editors/inline.js", file_14, sizeof file_14},
+    {"data/editors/members.js", file_15, sizeof file_15},
+    {"data/editors/pointer.js", file_16, sizeof file_16},
+    {"data/editors/sheet.js", file_17, sizeof file_17},
+    {"data/editors/tree.js", file_18, sizeof file_18},
+    {"data/filter/chips.js", file_19, sizeof file_19},
+    {"data/filter/model.js", file_20, sizeof file_20},
+    {"data/grid-geometry.js", file_21, sizeof file_21},
+    {"data/grid-keys.js", file_22, sizeof file_22},
+    {"data/grid.js", file_23, sizeof file_23},
+    {"data/import/columns.js", file_24, sizeof file_24},
+    {"data/import/reader.js", file_25, sizeof file_25},
+    {"data/indexing.js", file_26, sizeof file_26},
+    {"data/rows.js", file_27, sizeof file_27},
+    {"data/save.js", file_28, sizeof file_28},
+    {"data/schema.js", file_29, sizeof file_29},
+    {"data/values.js", file_30, sizeof file_30},
+    {"index.html", file_31, sizeof file_31},
+    {"main.js", file_32, sizeof file_32},
+    {"pages/access/editors.js", file_33, sizeof file_33},
+    {"pages/access/eyes.js", file_34, sizeof file_34},
+    {"pages/access/index.js", file_35, sizeof file_35},
     {"pages/account.js", file_36, sizeof file_36},
     {"pages/audit/index.js", file_37, sizeof file_37},
     {"pages/class-frame.js", file_38, sizeof file_38},

@@ -668,6 +668,29 @@ def scenario_35_new_object_form_has_all_fields_and_shows_the_acl(console, rest):
     assert [one["objectId"] for one in members] == [tag], members
 
 
+def scenario_35_new_object_form_says_how_the_class_limits_an_open_acl(console, rest):
+    rest.define("Owned", name={"type": "String"}, owner={"type": "Pointer", "targetClass": "_User"})
+    owner = {"pointerFields": ["owner"]}
+    permissions = {"find": owner, "get": owner, "count": owner, "create": {"requiresAuthentication": True}, "update": owner, "delete": owner, "addField": {}}
+    rest.call("PUT", "/schemas/Owned", {"className": "Owned", "classLevelPermissions": permissions})
+    object_id = rest.create("Owned", name="first", ACL={"*": {"read": True, "write": True}})
+    limits = "The class limits this: read by the user in owner, changed by the user in owner."
+    console.open_class("Owned")
+    assert console.value("document.querySelector('r-grid .g-body .warn')") is None, console.text("r-grid")
+    console.press("Alt+n")
+    console.wait_text(limits, "dialog .sentences")
+    assert console.value("document.querySelector('dialog .sentences .warn')") is None
+    # Removing everybody shuts out the owner.
+    console.click("dialog [aria-label='Remove everybody']")
+    console.wait("document.querySelector('dialog .sentences .warn')?.innerText === 'This shuts out the user in owner, too.'")
+    console.value("document.querySelector('dialog').close()")
+    for path, place in ((f"data/Owned/{object_id}", ".object-side"), ("access/Owned", "main")):
+        console.open(path)
+        console.wait_text("everybody: read, change", place)
+        assert console.value(f"document.querySelector('{place} .warn')") is None, console.text(place)
+    console.wait_text(limits, "main")
+
+
 def scenario_36_saves_an_edit_after_a_lost_connection_returns(console, rest):
     rest.define("Lost", name={"type": "String"})
     object_id = rest.create("Lost", name="before")

@@ -45,7 +45,7 @@ export async function openBulk(page, which, first) {
     const draw = () => {
       const field = fields[choice.selectedIndex];
       hint.hidden = field.type === "ACL";
-      input = hint.hidden ? accessInput(editAccess({})) : valueInput(field);
+      input = hint.hidden ? accessInput(editAccess({ className })) : valueInput(field);
       put(place, hint.hidden ? input.element : labelled(t("word.value"), input.element));
     };
     draw();

@@ -7,7 +7,7 @@ import { nameOf, typeOf } from "./schema.js";
 /** Returns the content of a cell. */
 export function drawValue(value, field) {
   if (field?.type === "Password") return drawnApart("\u2022\u2022\u2022\u2022\u2022\u2022");
-  if (field?.type === "ACL") return drawAccess(value);
+  if (field?.type === "ACL") return drawAccess(value, field.isLimited);
   if (value === undefined) return "";
   if (value === null) return drawnApart("null");
   switch (typeOf(value)) {
@@ -56,8 +56,8 @@ function drawShortened(value) {
   ];
 }
 
-function drawAccess(value) {
-  const { text, isOpen } = summary(value);
+function drawAccess(value, isLimited) {
+  const { text, isOpen } = summary(value, isLimited);
   return h(isOpen ? "span.warn" : "span.quiet", text);
 }
 
@@ -80,15 +80,15 @@ export function sentence(key, rights) {
   return t(read && write ? "cell.changes" : read ? "cell.reads" : "cell.writes", { who: said(who(key)) });
 }
 
-/** Summarizes an ACL as `{ text, isOpen }`; `isOpen` is whether everybody may change the object. */
-export function summary(acl) {
-  if (acl === undefined || acl === null) return { text: t("cell.aclNone"), isOpen: true };
+/** Summarizes an ACL as `{ text, isOpen }`; `isOpen` is whether everybody may change the object, unless the class limits that. */
+export function summary(acl, isLimited) {
+  if (acl === undefined || acl === null) return { text: t("cell.aclNone"), isOpen: !isLimited };
   const entries = Object.entries(acl).map(([key, rights]) => [key, sentence(key, rights)]).filter(([, text]) => text)
     .sort(([left], [right]) => Number(right === "*") - Number(left === "*"));
   if (entries.length === 0) return { text: t("cell.aclMaster"), isOpen: false };
   const more = entries.length - 2;
   const text = entries.slice(0, 2).map(([, words]) => words).join("; ") + (more > 0 ? " " + t("cell.more", { n: more }) : "");
-  return { text, isOpen: Object.hasOwn(acl, "*") && acl["*"]?.write === true };
+  return { text, isOpen: !isLimited && Object.hasOwn(acl, "*") && acl["*"]?.write === true };
 }
 
 /** Draws the card of a row, or a gray one while the row is loading. */

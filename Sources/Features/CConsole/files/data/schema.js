@@ -160,6 +160,7 @@ const WIDTHS = { String: 200, Pointer: 168, Number: 112, Boolean: 96, Date: 168,
 /** Returns all columns of a class, most useful first. The object's dates and ACL come last. */
 export function ranked(description) {
   const naming = namingField(description.className);
+  const isLimited = description.permissions !== undefined && description.permissions.update?.["*"] !== true;
   const rank = ({ name, type }) => {
     if (name === "objectId") return -2;
     if (name === naming) return -1;
@@ -168,7 +169,7 @@ export function ranked(description) {
     const place = RANK.indexOf(type);
     return place < 0 ? 40 : place;
   };
-  return [...description.fields.values()].map((field) => ({ ...field, width: WIDTHS[field.type] ?? 168 }))
+  return [...description.fields.values()].map((field) => ({ ...field, isLimited, width: WIDTHS[field.type] ?? 168 }))
     .map((field) => (field.name === "objectId" ? { ...field, width: 128 } : field))
     .sort((left, right) => rank(left) - rank(right) || left.name.localeCompare(right.name, "en"));
 }

@@ -6,9 +6,10 @@ import { address } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { addWords, plain, said, shown, t } from "../../core/words.js";
 import { loading, record } from "../../parts/states.js";
+import { limitsOf } from "../access.js";
 import { sentence, summary, who } from "../cells.js";
 import { refresh } from "../save.js";
-import { learn, nameOf } from "../schema.js";
+import { classes, learn, nameOf } from "../schema.js";
 import { copy, isEqual, pointer, setOwn } from "../values.js";
 import { pointerField } from "./pointer.js";
 
@@ -92,7 +93,8 @@ addWords({
 });
 
 /** Creates the editor of an ACL: sentences with a matrix below. As part of a form (`isPart`) it doesn't take the focus. */
-export function editAccess({ value, draft = value, isPart = false }) {
+export function editAccess({ className, value, draft = value, isPart = false }) {
+  const limits = limitsOf(classes.peek().get(className).permissions);
   let acl = draft === undefined || draft === null ? undefined : copy(draft);
   const words = h("div.sentences", { role: "status" });
   const table = h("table.matrix");
@@ -108,9 +110,10 @@ export function editAccess({ value, draft = value, isPart = false }) {
     type: "checkbox", checked: acl[key]?.[right] === true, "aria-label": t("access.may", { right: t("access." + right), who: said(who(key)) }), onchange: (event) => set(key, right, event.target.checked),
   }));
   const draw = () => {
-    const { isOpen } = summary(acl);
+    const { isOpen } = summary(acl, limits);
     const sentences = acl === undefined ? [t("access.open")] : Object.entries(acl).map(([key, rights]) => sentence(key, rights)).filter(Boolean);
-    put(words, (sentences.length > 0 ? sentences : [t("access.master")]).map((one) => h("p", { class: isOpen ? "warn" : "" }, one)));
+    put(words, (sentences.length > 0 ? sentences : [t("access.master")]).map((one) => h("p", { class: isOpen ? "warn" : "" }, one)),
+      sentences.length > 0 ? limits && h("p.quiet", limits.words) : limits?.shut && h("p.warn", limits.shut));
     table.hidden = acl === undefined;
     adding.hidden = acl === undefined;
     if (acl === undefined) return;

@@ -3,13 +3,13 @@
 import { parse } from "../../core/api.js";
 import { h, iconButton, labelled, option, put } from "../../core/dom.js";
 import { addWords, plain, said, t } from "../../core/words.js";
+import { areSame, consequences, contains, entryOf, hidingConsequences, isWider, letIn, names, own, principal, sentenceOf, withKey } from "../../data/access.js";
 import { editAccess } from "../../data/editors/members.js";
 import { pointerField } from "../../data/editors/pointer.js";
 import { change, classes, nameOf, replaceClass, schemaPath } from "../../data/schema.js";
 import { copy, isEqual, setOwn } from "../../data/values.js";
 import { openForm, openMenu } from "../../parts/dialog.js";
 import { record } from "../../parts/states.js";
-import { areSame, consequences, contains, entryOf, hidingConsequences, isWider, letIn, names, own, principal, sentenceOf, withKey } from "./model.js";
 
 addWords({
   "perm.edit": "Permission: {operation}", "perm.stays": "{operation} stays open to: {who}.", "perm.both": "Change {operations} in the same way",
@@ -196,7 +196,7 @@ export function editDefault(className) {
   return edit(className, "ACL", t("access.new"), () => undefined, () => {
     const { permissions } = classes.peek().get(className);
     const value = own(permissions).get("ACL");
-    const form = editAccess({ value });
+    const form = editAccess({ className, value });
     return { body: h(".form", form.body), read: () => {
       const change = form.read();
       return change === null ? value : change.value;

@@ -5,12 +5,12 @@ import { button, h, icon, put } from "../../core/dom.js";
 import { address, route } from "../../core/router.js";
 import { effect, latest } from "../../core/signal.js";
 import { addWords, plain, said, t } from "../../core/words.js";
+import { principal } from "../../data/access.js";
 import { pointerField } from "../../data/editors/pointer.js";
 import { eyesOf } from "../../data/rows.js";
 import { classes, learn, nameOf } from "../../data/schema.js";
 import { openDialog } from "../../parts/dialog.js";
 import { empty, failed, loading } from "../../parts/states.js";
-import { principal } from "./model.js";
 
 addWords({
   "may.user": "Check a user's access", "may.anonymous": "Check without signing in", "may.for": "{who} may", "may.nobody": "Without signing in", "may.yes": "yes",

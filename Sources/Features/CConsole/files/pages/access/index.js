@@ -5,12 +5,13 @@ import { address } from "../../core/router.js";
 import { mayChangeClasses } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { addWords, plain, said, shown, t } from "../../core/words.js";
+import { chips, hiddenSentence, limitsOf, names, OPERATIONS, own, principal } from "../../data/access.js";
+import { summary } from "../../data/cells.js";
 import { classes, namesChanged } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
 import { empty } from "../../parts/states.js";
 import { classFrame } from "../class-frame.js";
 import { mayPanel } from "./eyes.js";
-import { chips, defaultAccess, hiddenSentence, names, OPERATIONS, own, principal } from "./model.js";
 
 addWords({
   "access.class": "Permissions of the class", "access.classHint": "An object's ACL can narrow them.",
@@ -46,7 +47,8 @@ function showClass(content, className, scope) {
   function draw() {
     ({ permissions } = classes.peek().get(className));
     const shownRules = [...own(own(permissions).get("protectedFields"))].filter(([key, fields]) => key !== "*" || names(fields).length > 0);
-    const fresh = defaultAccess(permissions);
+    const limits = limitsOf(permissions);
+    const fresh = summary(own(permissions).get("ACL"), limits);
     put(rules,
       h("section.panel", h("h2", t("access.class")), h("p.quiet", t("access.classHint")), OPERATIONS.map((operation) => operationLine(permissions, operation, edit(t("access.edit", { operation: t("clp." + operation) }), "editOperation", operation)))),
       h("section.panel", h("h2", t("access.pointers")),
@@ -55,7 +57,7 @@ function showClass(content, className, scope) {
       h("section.panel", h("h2", t("access.hidden")), shownRules.length === 0 && h("p", t("access.nothingHidden")),
         shownRules.map(([key, fields]) => line(hiddenSentence(key, names(fields)), t("access.editHidden", { who: said(principal(key)) }), "editHidden", key)),
         mayChange && button(".button", async ({ currentTarget }) => (await import("./editors.js")).addHidden(className, currentTarget), icon("plus"), t("access.hide"))),
-      h("section.panel", h("h2", t("access.new")), line(h("span", { class: fresh.isOpen ? "warn" : "" }, fresh.text), t("access.editNew"), "editDefault")));
+      h("section.panel", h("h2", t("access.new")), line(h("span", { class: fresh.isOpen ? "warn" : "" }, fresh.text), t("access.editNew"), "editDefault"), limits && h("p.quiet", limits.words)));
   }
   put(content, h("header.head", h("a.plain.back", { href: address("access"), "aria-label": t("classes.label") }, icon("back")), h("h1", shown(className, 80)), h(".space"),
     h("a.button.wide", { href: address("data", [className]) }, t("word.rows")), h("a.button.wide", { href: address("schema", [className]) }, t("rail.schema"))),

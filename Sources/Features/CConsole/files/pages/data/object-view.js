@@ -54,7 +54,7 @@ export async function openObject(host, className, objectId, outer, next = latest
   effect(() => {
     changed();
     namesChanged();
-    drawAccess(access, row);
+    drawAccess(access, row, fields[0].isLimited);
     drawPointers(pointsTo, row);
   }, scope);
   const question = h("div");
@@ -93,9 +93,9 @@ function header(className, objectId, row, remove, scope, newer) {
     h(".space"), mayWrite() && button(".plain.bad", remove, icon("trash"), h("span.words", t("delete"))));
 }
 
-function drawAccess(host, row) {
+function drawAccess(host, row, isLimited) {
   const acl = row.values.get("ACL");
-  const { text, isOpen } = summary(acl);
+  const { text, isOpen } = summary(acl, isLimited);
   const sentences = Object.entries(acl ?? {}).map(([key, rights]) => sentence(key, rights)).filter(Boolean);
   put(host, (sentences.length > 0 ? sentences : [text]).map((one) => h("p", { class: isOpen ? "warn" : "" }, one)));
 }

@@ -3,11 +3,11 @@
 import { parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, put, textField } from "../../core/dom.js";
 import { addWords, t } from "../../core/words.js";
+import { chips } from "../../data/access.js";
 import { loadCounts, replaceClass } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
 import { openForm } from "../../parts/dialog.js";
 import { toast } from "../../parts/states.js";
-import { chips } from "../access/model.js";
 import { fieldControls, nameField, nameIn } from "./forms.js";
 
 addWords({

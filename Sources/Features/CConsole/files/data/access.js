@@ -1,9 +1,9 @@
 /** Describes the permissions of a class and the effects of changing them. */
 
-import { h, icon } from "../../core/dom.js";
-import { addWords, plain, said, t } from "../../core/words.js";
-import { summary, who } from "../../data/cells.js";
-import { isEqual, setOwn } from "../../data/values.js";
+import { h, icon } from "../core/dom.js";
+import { addWords, plain, said, t } from "../core/words.js";
+import { who } from "./cells.js";
+import { isEqual, setOwn } from "./values.js";
 
 addWords({
   "clp.find": "Find", "clp.get": "Get", "clp.count": "Count", "clp.create": "Create", "clp.update": "Update", "clp.delete": "Delete",
@@ -13,6 +13,7 @@ addWords({
   "clp.loggedIn": "logged-in users", "clp.userIn": "the user in {field}", "clp.hidden": "Hidden from {who}: {fields}",
   "clp.sees": "Nothing is hidden from {who}", "clp.letsIn": "Lets in: {who}.", "clp.shutsOut": "Shuts out: {who}.", "clp.allBut": "{all} but {who}",
   "clp.same": "Nothing changes.", "clp.hides": "Hides: {fields}.", "clp.shows": "Shows: {fields}.",
+  "clp.limits": "The class limits this: read by {read}, changed by {change}.", "clp.shut": "This shuts out {who}, too.",
 });
 
 export const OPERATIONS = ["find", "get", "count", "create", "update", "delete", "addField"];
@@ -100,5 +101,11 @@ export function withKey(permissions, key, value) {
 
 export const areSame = (left, right) => isEqual(left ?? null, right ?? null);
 
-/** Describes the permissions of new objects without an ACL. */
-export const defaultAccess = (permissions) => summary(own(permissions).get("ACL"));
+/** Describes how a class limits objects that an ACL leaves open, and whom an empty ACL shuts out; undefined if everybody may change objects. */
+export function limitsOf(permissions) {
+  const [read, change] = ["get", "update"].map((operation) => letIn(entryOf(permissions, operation), permissions, operation));
+  if (change.has("*")) return undefined;
+  const who = [...new Map([...read, ...change])].filter(([key]) => !WIDEST.includes(key)).map(([, words]) => words).join(" \u00b7 ");
+  const [reads, changes] = ["get", "update"].map((operation) => said(sentenceOf(permissions, operation)));
+  return { words: t("clp.limits", { read: reads, change: changes }), shut: who && t("clp.shut", { who: said(who) }) };
+}
