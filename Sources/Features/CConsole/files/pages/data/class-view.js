@@ -8,7 +8,7 @@ import { plain, shown, t } from "../../core/words.js";
 import { takesTyping } from "../../data/grid-keys.js";
 import "../../data/grid.js";
 import { eyesOf, Rows, showObjects } from "../../data/rows.js";
-import { choices, choose, classes, loadClasses, loadCounts, savedViews, visible } from "../../data/schema.js";
+import { choices, choose, classes, counts, loadClasses, loadCounts, savedViews, visible } from "../../data/schema.js";
 import { empty, failed, loading } from "../../parts/states.js";
 
 /** Shows a class in an element until `scope` ends. */
@@ -88,10 +88,19 @@ const keysOf = (columns) => columns.filter(({ type }) => type !== "Password").ma
 function header(page) {
   const number = h("span.quiet.count", { "aria-live": "polite" });
   page.newer = h("span.newer");
+  const isAll = Object.keys(page.where).length === 0 && !page.as;
+  let n;
+  let total;
+  let listed;
   effect(() => {
     const rows = page.current();
     rows.changed();
-    put(number, rows.isCounted ? t("grid.objects", { n: rows.total }) : "");
+    const entry = counts().get(page.className);
+    // The header agrees with the list, which counts the objects that apps have added since.
+    if (rows.total !== total) n = total = rows.total;
+    else if (isAll && entry !== listed && !entry?.isEstimate) n = entry?.objects ?? n;
+    listed = entry;
+    put(number, rows.isCounted ? t("grid.objects", { n }) : "");
   }, page.scope);
   const tool = (name, words, action) => h(name === "more" ? "button.plain" : "button.plain.wide", { "aria-label": words, title: words, onclick: ({ currentTarget }) => action(currentTarget) }, icon(name));
   return h("header.head", h("a.plain.back", { href: address("data"), "aria-label": t("classes.label") }, icon("back")),
