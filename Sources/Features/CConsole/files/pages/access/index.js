@@ -10,7 +10,7 @@ import { summary } from "../../data/cells.js";
 import { classes, namesChanged } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
 import { empty } from "../../parts/states.js";
-import { classFrame } from "../class-frame.js";
+import { classFrame } from "../data/index.js";
 import { mayPanel } from "./eyes.js";
 
 addWords({

@@ -1,4 +1,4 @@
-/** The data page: the list of classes, and next to it a class, an object or nothing. */
+/** The data page: the list of classes, and next to it a class, an object or nothing. Other pages show the list, too. */
 
 import { poll } from "../../core/api.js";
 import { button, h, icon, put } from "../../core/dom.js";
@@ -9,6 +9,7 @@ import { effect, latest, signal } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
 import { counted } from "../../data/cells.js";
 import { changedClass, classes, classesProblem, counts, isServerClass, loadClasses, loadCounts, loadViews, replaceClass, savedViews } from "../../data/schema.js";
+import { keepFocus } from "../../parts/dialog.js";
 import { empty, failed, loading } from "../../parts/states.js";
 import { openClass } from "./class-view.js";
 
@@ -67,7 +68,7 @@ export const hasNoClass = () => [...classes.peek().keys()].every(isServerClass);
 
 /** Creates a class and shows it on a page. */
 export async function newClass(page) {
-  const name = await (await import("../schema/new-class.js")).makeClass();
+  const name = await (await import("../schema/forms.js")).makeClass();
   if (name) go(address(page, [name]));
 }
 
@@ -151,4 +152,46 @@ function walk(event) {
   const links = [...event.currentTarget.querySelectorAll("a")];
   links[links.indexOf(document.activeElement) + step]?.focus();
   event.preventDefault();
+}
+
+/** Builds a page with the list; `draw(content, className, scope)` fills it when a class is chosen, and when it changes unless it returned a function. */
+export function classFrame(name, scope, draw) {
+  const content = h("section.content");
+  const element = h(".data", classList(scope, name), content);
+  if (!classes.peek()) loadClasses();
+  loadCounts();
+  const next = latest(scope);
+  let shown;
+  let shownQuery;
+  let shownClass;
+  let update;
+  effect(() => {
+    const { page, parts, query } = route();
+    const all = classes();
+    if (page !== name) return;
+    const [className] = parts;
+    element.classList.toggle("open", Boolean(className) || name === "schema");
+    if (!all) {
+      put(content, classesProblem() ? failed(classesProblem(), loadClasses) : loading());
+      return;
+    }
+    const description = className ? all.get(className) : all;
+    const key = query.toString();
+    const isSame = description && shownClass === className && shownQuery === key;
+    if (isSame && shown === description) return;
+    [shown, shownQuery] = [description, key];
+    if (isSame && update) return update();
+    update = undefined;
+    const inner = next();
+    setTitle(className, t("rail." + name));
+    // A changed page keeps its scroll position.
+    const top = className === shownClass ? content.querySelector(".scroll")?.scrollTop : 0;
+    shownClass = className;
+    if (description) {
+      keepFocus(content, () => { update = draw(content, className, inner); });
+      content.querySelector(".scroll")?.scrollTo(0, top ?? 0);
+    }
+    else put(content, empty({ picture: "search", title: t("classes.none"), text: t("classes.chooseHint") }));
+  }, scope);
+  return element;
 }

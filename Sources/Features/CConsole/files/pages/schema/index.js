@@ -12,8 +12,7 @@ import { classes, counts, isServerClass, ranked } from "../../data/schema.js";
 import { inWords } from "../../data/values.js";
 import { keepFocus, openMenu } from "../../parts/dialog.js";
 import { empty, table } from "../../parts/states.js";
-import { classFrame } from "../class-frame.js";
-import { hasNoClass, newClass } from "../data/index.js";
+import { classFrame, hasNoClass, newClass } from "../data/index.js";
 import { diagram } from "./diagram.js";
 import { deleteField, deleteIndex, dropClass, editField, emptyClass, makeIndex } from "./forms.js";
 

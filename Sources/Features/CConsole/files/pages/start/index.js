@@ -69,12 +69,12 @@ function snippets(all) {
 
 function steps() {
   const make = async (isImport) => {
-    const name = await (await import("../schema/new-class.js")).makeClass(...(isImport ? ["readOnly", t("start.import")] : []));
+    const name = await (await import("../schema/forms.js")).makeClass(...(isImport ? ["readOnly", t("start.import")] : []));
     if (!name) return;
     if (isImport) await (await import("../data/import.js")).openImport(name);
     go(address("data", [name]));
   };
-  const sample = () => import("../schema/new-class.js").then(({ makeSample }) => makeSample()).then(() => go(address("data", ["Note"])), complain);
+  const sample = () => import("../schema/forms.js").then(({ makeSample }) => makeSample()).then(() => go(address("data", ["Note"])), complain);
   const { role } = session.peek().operator;
   return [
     mayChangeClasses() && button(".button.primary", () => make(false), icon("plus"), t("start.class")),
