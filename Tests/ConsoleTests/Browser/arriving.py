@@ -104,8 +104,11 @@ def scenario_empty_project_opens_the_start_page_and_shows_a_connected_app(consol
     console.click_text("Connect an app", ".content")
     console.wait_text("Connected: iOS SDK", "main")
     # The server has no such key, and no class for the sample code.
-    assert "The code contains JAVASCRIPT_KEY" in console.text("main") and "CLIENT_KEY" not in console.text("main"), console.text("main")
-    assert "Load the sample first" in console.text("main"), console.text("main")
+    assert "Load the sample first" in console.text("main") and "CLIENT_KEY" not in console.text("main"), console.text("main")
+    console.click_text("JavaScript", "main")
+    assert console.text("main pre.code").startswith("// Set the option javascriptKey, and write its value for JAVASCRIPT_KEY.\n"), console.text("main")
+    console.click_text("Kotlin (Android)", "main")
+    assert console.text("main pre.code").startswith("// In the emulator, write 10.0.2.2 for "), console.text("main")
     console.click_text("Load the sample", "main")
     console.wait("location.pathname.endsWith('/console/data/Note')")
     console.wait_text("Milk", "r-grid")

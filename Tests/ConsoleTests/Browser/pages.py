@@ -729,6 +729,20 @@ def scenario_48_finds_users_and_manages_their_sessions_password_and_lock(console
     console.wait_text("leads back to Outer", "main")
 
 
+def scenario_35_start_code_reads_a_class_of_the_app(console, rest):
+    rest.define("Aardvark", label={"type": "String"})
+    try:
+        open_page(console, "start", "main pre.code")
+        assert "error 119" not in console.text("main"), console.text("main")
+        for name in ("Swift (Parse iOS SDK)", "Parse-Swift", "Kotlin (Android)", "JavaScript", "Flutter", "curl"):
+            console.click_text(name, "main")
+            code = console.text("main pre.code")
+            assert "Aardvark" in code and not re.search("Note|notes", code), code
+            assert name != "Parse-Swift" or "var label: String?" in code and "var text" not in code, code
+    finally:
+        rest.call("DELETE", "/schemas/Aardvark")
+
+
 def scenario_48_creates_users_and_roles(console, rest):
     name = f"made{time.time_ns()}"
     field = lambda label: f"[...document.querySelectorAll('dialog .field-row')].find((e) => e.innerText.startsWith('{label}')).querySelector('input')"

@@ -5,7 +5,7 @@ import { button, h, icon, iconButton, linked, put, svg } from "../../core/dom.js
 import { address, go } from "../../core/router.js";
 import { mayChangeClasses, session, setTitle } from "../../core/session.js";
 import { addWords, ago, t } from "../../core/words.js";
-import { classes, loadClasses } from "../../data/schema.js";
+import { classes, isServerClass, loadClasses, namingField } from "../../data/schema.js";
 import { complain, copy, failed, loading } from "../../parts/states.js";
 
 addWords({
@@ -14,7 +14,8 @@ addWords({
   "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, set host to 0.0.0.0.",
   "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
   "start.needsKey": "Apps have to send a key, which developers and owners see here.",
-  "start.noKey": "The code contains {key} until you set the option {option}.", "start.noClass": "The code reads the class Note. Load the sample first to avoid error 119.", "start.sample": "Load the sample",
+  "start.noKey": "Set the option {option}, and write its value for {key}.", "start.emulator": "In the emulator, write 10.0.2.2 for {host}.",
+  "start.noClass": "The code reads the class Note. Load the sample first to avoid error 119.", "start.sample": "Load the sample",
   "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app\u2026", "start.connected": "Connected: {name}",
   "start.data": "3. Add data", "start.class": "Create a class", "start.import": "Import CSV or JSON", "start.invite": "Invite an operator",
   "start.read": "Read on: docs/tutorial.md, docs/cloud-code.md, docs/security.md, docs/configuration.md",
@@ -45,16 +46,31 @@ function content(server, scope) {
   const hint = server.reach === "network" ? server.code && t("start.scan") : t("start." + server.reach, server);
   return [
     h("section.panel", h("h2", t("start.connect")), h(".connect", h(".facts", h("table.list", h("tbody", ["url", "appId", "clientKey", "javascriptKey"].map(row))),
-      hint && h("p.quiet", hint), server.needsKey && keyHint(server)), server.code && drawn(server.code))),
-    h("section.panel", h("h2", t("start.snippets")), lacksNote() && h("p.quiet", t("start.noClass")), snippets(server.snippets), h("div", status, said)),
+      hint && h("p.quiet", hint), server.needsKey && !mayChangeClasses() && h("p.quiet", t("start.needsKey"))), server.code && drawn(server.code))),
+    h("section.panel", h("h2", t("start.snippets")), !firstClass() && h("p.quiet", t("start.noClass")), snippets(server.snippets.map((one) => ({ ...one, text: adapted(one, server) }))), h("div", status, said)),
     h("section.panel", h("h2", t("start.data")), h(".line.wrap", steps()), h("p.quiet", linked(t("start.read")))),
   ];
 }
 
 const lacksNote = () => !classes.peek()?.has("Note");
 
-const keyHint = (server) => (mayChangeClasses() ? [["clientKey", "CLIENT_KEY"], ["javascriptKey", "JAVASCRIPT_KEY"]].filter(([option]) => !server[option])
-  .map(([option, key]) => h("p.quiet", t("start.noKey", { key, option }))) : h("p.quiet", t("start.needsKey")));
+/** Returns the app's first class, preferably one that everybody may find. */
+function firstClass() {
+  const own = [...(classes.peek()?.values() ?? [])].filter(({ className }) => !isServerClass(className));
+  return (own.find(({ permissions }) => !permissions || permissions.find?.["*"]) ?? own[0])?.className;
+}
+
+/** Makes the code read the app's first class instead of Note, and begins it with comments about what it lacks. */
+function adapted({ name, text }, server) {
+  const className = firstClass();
+  const field = className && namingField(className);
+  const code = !className ? text : text.replace(/(className: "|>\("|Query\("|ParseObject\('|\/classes\/|struct |await )Note\b/g, "$1" + className)
+    .replace(/(\{ |\(|let |const |: )notes\b/g, "$1objects").replace(/\n {4}var text: .*/, field ? `\n    var ${field}: String?` : "");
+  const hints = [["clientKey", "CLIENT_KEY"], ["javascriptKey", "JAVASCRIPT_KEY"]].filter(([option, key]) => mayChangeClasses() && server.needsKey && !server[option] && text.includes(key))
+    .map(([option, key]) => t("start.noKey", { key, option }));
+  if (name.startsWith("Kotlin") && server.reach !== "network") hints.push(t("start.emulator", { host: new URL(server.url).hostname }));
+  return hints.map((hint) => `${name === "curl" ? "#" : "//"} ${hint}\n`).join("") + code;
+}
 
 function snippets(all) {
   const element = h(".facts");
