@@ -472,6 +472,7 @@ def scenario_77_copied_curl_command_sends_the_same_request_without_keys(console,
     key = rest.headers["X-Parse-Master-Key"]
     environment = {**os.environ, "PARSE_CLIENT_KEY": rest.client_key}
     open_page(console, "rest", ".request")
+    assert "As an app sends it" in console.text("main"), console.text("main")
     choose(console, "[aria-label=Method]", "POST")
     write(console, "[aria-label='Path below the mount']", "classes/Coded")
     for number, text in enumerate(("it's $HOME `id` \"q\" \\(1) \u202e \u00e9 \U0001f600", "'; touch /tmp/ran; '", '"); process.exit(9); ("')):

@@ -16,7 +16,7 @@ addWords({
   "rest.hint": "Send any REST API request, and get the code for it.", "rest.method": "Method", "rest.path": "Path below the mount",
   "rest.query": "Parameters, one per line: where={\"plays\":{\"$gt\":5}}", "rest.body": "Body (JSON)",
   "rest.onlyReads": "As someone else, you can only read and call functions.", "rest.planHint": "How the database would find these objects",
-  "rest.took": "{status} in {ms} ms, {size}", "rest.headers": "Header fields", "rest.tree": "As a tree", "rest.json": "As JSON", "rest.code": "The same from an app",
+  "rest.took": "{status} in {ms} ms, {size}", "rest.headers": "Header fields", "rest.tree": "As a tree", "rest.json": "As JSON", "rest.code": "As an app sends it",
   "rest.sdk": "Code for the SDKs", "rest.keys": "Set keys as environment variables. Apps never send the master key.",
   "rest.bad": "The body is not JSON: {problem}", "rest.badQuery": "Write parameters like name=value: {line}",
   "rest.badPath": "Write paths like classes/Track, without dots between slashes and without ?.", "rest.sure": "{method} {path}",

@@ -66,10 +66,12 @@ function adapted({ name, text }, server) {
   const field = className && namingField(className);
   const code = !className ? text : text.replace(/(className: "|>\("|Query\("|ParseObject\('|\/classes\/|struct |await )Note\b/g, "$1" + className)
     .replace(/(\{ |\(|let |const |: )notes\b/g, "$1objects").replace(/\n {4}var text: .*/, field ? `\n    var ${field}: String?` : "");
+  // The page API writes the same variable.
+  const key = name === "curl" && session.peek().server.clientKeyField === "X-Parse-Client-Key" && /'X-Parse-Client-Key: (.*)'$/.exec(code);
   const hints = [["clientKey", "CLIENT_KEY"], ["javascriptKey", "JAVASCRIPT_KEY"]].filter(([option, key]) => mayChangeClasses() && server.needsKey && !server[option] && text.includes(key))
     .map(([option, key]) => t("start.noKey", { key, option }));
   if (name.startsWith("Kotlin") && server.reach !== "network") hints.push(t("start.emulator", { host: new URL(server.url).hostname }));
-  return hints.map((hint) => `${name === "curl" ? "#" : "//"} ${hint}\n`).join("") + code;
+  return hints.map((hint) => `${name === "curl" ? "#" : "//"} ${hint}\n`).join("") + (key ? `export PARSE_CLIENT_KEY='${key[1]}'\n${code.slice(0, key.index)}"X-Parse-Client-Key: $PARSE_CLIENT_KEY"` : code);
 }
 
 function snippets(all) {
