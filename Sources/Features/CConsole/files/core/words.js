@@ -21,7 +21,7 @@ const words = new Map(Object.entries({
   "word.pointsTo": "Points to", "word.required": "Required", "word.delete": "Delete …", "word.objects": "Objects", "word.created": "Created",
   "word.follow": "Follow", "word.pause": "Pause", "word.who": "Who", "word.p50": "p50", "word.p99": "p99", "word.by": "By", "word.address": "Address",
   "word.nothingYet": "nothing yet",
-  "close": "Close", "word.allClasses": "All classes", "word.all": "all", "word.change": "Change", "word.class": "Class", "word.clear": "Clear",
+  "form.discard": "Discard “{title}”?", "form.lost": "Your entries are not saved.", "form.sure": "Discard", "close": "Close", "word.allClasses": "All classes", "word.all": "all", "word.change": "Change", "word.class": "Class", "word.clear": "Clear",
   "word.copy": "Copy address", "word.copied": "Copied", "word.download": "Download", "word.fillIn": "Fill in this field.", "word.end": "End", "word.error": "Error",
   "word.field": "Field", "word.fields": "Fields", "word.history": "History", "word.json": "JSON", "word.text": "Text", "word.more": "{n} more", "word.showMore": "Show more", "word.name": "Name",
   "word.newPassword": "New password", "word.nobodyName": "someone not signed in", "word.open": "Open", "word.password": "Password", "word.perSecond": "a second",

@@ -30,13 +30,18 @@ export function openDialog({ title, kind = "", mayClose = () => true }, build) {
 
 /**
  * Opens a dialog with fields; `build()` returns `{ body, save(), focus(), extra }`. Returns the result of `save`; its errors are displayed
- * below the fields. Enter saves, in a sheet Ctrl+Enter. Closing a form while it is being stored cancels nothing: the result is still
- * returned, and errors are still shown.
+ * below the fields. Enter saves, in a long sheet Ctrl+Enter. With `asks`, Esc asks before it discards entries. Closing a form while it is being
+ * stored cancels nothing: the result is still returned, and errors are still shown.
  */
-export async function openForm({ title, kind, button: words }, build) {
+export async function openForm({ title, kind, button: words, asks, isShort = !kind }, build) {
   let saving;
-  const given = await openDialog({ title, kind }, (close, element) => {
+  let discard;
+  let isEntered = false;
+  const mayClose = () => !asks || !isEntered || saving || discard();
+  const given = await openDialog({ title, kind, mayClose }, (close, element) => {
     const problem = problemLine();
+    discard = () => void confirm({ title: t("form.discard", { title }), text: t("form.lost"), button: t("form.sure"), isDanger: true }).then((isSure) => isSure && close());
+    for (const name of ["input", "change", "click"]) element.addEventListener(name, ({ target }) => { isEntered ||= name !== "click" || target.closest(".dialog-body button") !== null; });
     // A click outside the dialog doesn't discard a form that was edited. Not all edits are typed.
     for (const name of ["input", "click", "keydown"]) element.addEventListener(name, ({ target }) => { element.isTouched ||= target !== element; });
     const { body, save, focus = () => firstFocusable(element.querySelector(".dialog-body"))?.focus(), extra } = build(close);
@@ -56,7 +61,9 @@ export async function openForm({ title, kind, button: words }, build) {
       }
     }, words);
     element.addEventListener("keydown", (event) => {
-      if (event.key !== "Enter" || event.defaultPrevented || !(event.ctrlKey || event.metaKey || (!kind && event.target.matches("input")))) return;
+      // Browsers allow only the first of two successive Esc keys to be canceled later.
+      if (event.key === "Escape" && !event.defaultPrevented && !mayClose()) event.preventDefault();
+      if (event.key !== "Enter" || event.defaultPrevented || !(event.ctrlKey || event.metaKey || (isShort && event.target.matches("input")))) return;
       event.preventDefault();
       go.click();
     });

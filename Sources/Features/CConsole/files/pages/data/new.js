@@ -16,6 +16,9 @@ addWords({
   "new.required": "required", "new.access": "Permissions (ACL)", "new.undone": "New object removed",
 });
 
+/** Fields without which the server refuses an object, although they aren't marked. */
+const NEEDED = new Map([["_User", ["username", "password"]], ["_Role", ["name"]]]);
+
 /** Creates the field of a file, which is uploaded when it is chosen. */
 function fileInput(edit) {
   let chosen;
@@ -54,8 +57,9 @@ export async function openNew(page) {
   const access = className !== "_User" && editAccess({ className, value: given, draft: className === "_Role" ? { "*": { read: true } } : given, isPart: true });
   const inputFor = (field) => (field.type === "File" ? fileInput(edit) : field.type === "Relation" ? relationInput(field) : valueInput(field, field.defaultValue));
   const fields = ranked(description).filter((field) => !isReadOnly(className, field) && field.type !== "ACL")
-    .sort((left, right) => Number(Boolean(right.required)) - Number(Boolean(left.required)));
-  const object = await openForm({ title: page.title ?? t("new.title", { class: className }), kind: "sheet", button: t("new.create") }, () => {
+    .map((field) => ({ ...field, required: Boolean(field.required || NEEDED.get(className)?.includes(field.name)) }))
+    .sort((left, right) => Number(right.required) - Number(left.required));
+  const object = await openForm({ title: page.title ?? t("new.title", { class: className }), kind: "sheet", button: t("new.create"), asks: true, isShort: Boolean(page.title) }, () => {
     const inputs = fields.map((field) => ({ field, input: inputFor(field), problem: problemLine() }));
     let wrong;
     const complain = (entry, words) => {

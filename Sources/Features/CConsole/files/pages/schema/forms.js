@@ -253,7 +253,7 @@ export function makeClass(first = "owned", title = t("classes.new")) {
   const body = h(".form", { oninput: draw, onchange: draw }, labelled(t("word.name"), input), h("p.quiet", t("class.hint")),
     h("h3.label", t("word.fields")), list, h(".line", button(".button", () => add().focus(), icon("plus"), t("word.addField"))),
     h("h3.label", t("rail.access")), h(".form", kinds.map((one) => h("label.line", one, t("class.may." + one.value)))), roleRow, h("label.line", extend, t("class.extend")), meaning, h("p.quiet", t("class.acl")));
-  return openForm({ title, kind: "sheet", button: t("class.create") }, () => ({
+  return openForm({ title, kind: "sheet", button: t("class.create"), asks: true }, () => ({
     body,
     async save() {
       const name = nameIn(input);
