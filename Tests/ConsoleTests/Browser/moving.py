@@ -203,6 +203,24 @@ def scenario_62_imports_restore_exported_objects_exactly(console, rest):
         assert rest.find("Round", order="objectId") == before, (form, rest.find("Round", order="objectId"), before)
 
 
+def scenario_62_imports_resolve_names_in_pointer_columns(console, rest):
+    rest.define("Singer", name={"type": "String"})
+    rest.define("Sung", title={"type": "String"}, singer={"type": "Pointer", "targetClass": "Singer"})
+    ada, bo, _ = (rest.create("Singer", name=name) for name in ("ada", "bo", "bo"))
+    open_import(console, "Sung")
+    give(console, "sung.csv", f"title,singer\na,ada\nb,{bo}\nc,nobody\nd,bo\ne,abcdefghij\nf,\n".encode())
+    console.wait("document.querySelector('dialog table')")
+    console.click_text("Dry run", "dialog")
+    console.wait_text("4 valid, 2 refused", "dialog")
+    console.wait_text("Line 4: No Singer has the name or the id nobody.", "dialog")
+    console.wait_text("Line 5: Several Singer have the name bo. Write the id.", "dialog")
+    console.click_text("Import", "dialog")
+    assert "4 stored, 2 refused" in ended(console)
+    # An id leads to an object that may be imported later.
+    stored = {row["title"]: row.get("singer", {}).get("objectId") for row in rest.find("Sung")}
+    assert stored == {"a": ada, "b": bo, "e": "abcdefghij", "f": None}, stored
+
+
 def scenario_62_imports_restore_numbers_exactly(console, rest):
     rest.define("Digits", n={"type": "Number"})
     by_chance = random.Random(62)

@@ -1,11 +1,13 @@
 /** Maps the columns of a file to fields and types, and converts their values. */
 
+import { objectPath, parse } from "../../core/api.js";
 import { addWords, plain, t } from "../../core/words.js";
-import { classes, isServerClass, typeOf } from "../schema.js";
+import { classes, isServerClass, namingField, typeOf } from "../schema.js";
 import { fromText, losesDigits, parseDate, parseNumber, setOwn, unguarded } from "../values.js";
 
 addWords({
   "import.width": "{n} {n|value|values} instead of {wanted}", "import.badKey": "{key} is not a field name", "import.twice": "Two columns go to {field}.",
+  "import.unknown": "No {class} has the name or the id {text}.", "import.several": "Several {class} have the name {text}. Write the id.",
 });
 
 /** Names that can't be fields, because JavaScript objects have members of these names. */
@@ -130,6 +132,35 @@ export function objectOf(record, columns, width, isGuarded) {
     setOwn(object, column.name, isPlainDate ? valueOf(value, column) : value);
   }
   return object;
+}
+
+/**
+ * Replaces names in pointers with ids. Returns the rows without those for which it calls `refuse`. Ids of missing objects stay, because
+ * these may be imported later; `known` keeps the ids by class and text between calls.
+ */
+export async function withIds(rows, columns, known, refuse) {
+  let left = rows;
+  for (const { name, targetClass } of columns.filter(({ type }) => type === "Pointer")) {
+    const field = namingField(targetClass);
+    const key = (text) => targetClass + "\n" + text;
+    const texts = [...new Set(rows.map(({ object }) => object[name]?.objectId))].filter((text) => text && !known.has(key(text)));
+    for (let from = 0; from < texts.length; from += 100) {
+      const some = texts.slice(from, from + 100);
+      const { body } = await parse.get(objectPath(targetClass), { where: { $or: ["objectId", field].filter(Boolean).map((way) => ({ [way]: { $in: some } })) }, keys: field ?? "objectId", limit: 1000 });
+      for (const text of some) {
+        const [same, named] = ["objectId", field].map((way) => body.results.filter((object) => object[way] === text));
+        known.set(key(text), same.length ? same : named);
+      }
+    }
+    left = left.filter((row) => {
+      const found = row.object[name] && known.get(key(row.object[name].objectId));
+      if (!found || (found.length === 0 && /^[A-Za-z0-9]{10,}$/.test(row.object[name].objectId))) return true;
+      if (found.length === 1) row.object[name].objectId = found[0].objectId;
+      else refuse(row, t(found.length ? "import.several" : "import.unknown", { class: targetClass, text: plain(row.object[name].objectId, 40) }));
+      return found.length === 1;
+    });
+  }
+  return left;
 }
 
 function refuseKeys(value) {

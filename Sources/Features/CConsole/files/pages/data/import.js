@@ -5,7 +5,7 @@ import { button, h, icon, option, problemLine, put } from "../../core/dom.js";
 import { mayChangeClasses } from "../../core/session.js";
 import { addWords, bytes, plain, said, shown, t } from "../../core/words.js";
 import { breathe, detect, records } from "../../data/import/reader.js";
-import { columnsOf, doubts, objectOf, problemOf, targets } from "../../data/import/columns.js";
+import { columnsOf, doubts, objectOf, problemOf, targets, withIds } from "../../data/import/columns.js";
 import { loadCounts, replaceClass } from "../../data/schema.js";
 import { inWords, setOwn, unguarded } from "../../data/values.js";
 import { openDialog } from "../../parts/dialog.js";
@@ -181,12 +181,14 @@ async function run(work, columns, isDryRun) {
     if (added.length > 0 && !isDryRun) schema = (await parse.put(objectPath(className).replace("classes", "schemas"), { className, fields })).body;
     let batch = [];
     let size = 0;
+    const ids = new Map();
     const flush = async () => {
       if (batch.length === 0) return true;
       await paused?.promise;
       control.signal.throwIfAborted();
-      const rows = batch;
+      const rows = form.kind === "csv" ? await withIds(batch, columns, ids, ({ line }, reason) => refuse(total, line, reason)) : batch;
       [batch, size] = [[], 0];
+      if (rows.length === 0) return true;
       const { body } = await send("POST", "imports", { body: { className, rows: rows.map(({ object }) => object), existing: work.existing, dryRun: isDryRun, fields: isDryRun ? fields : undefined } });
       total.stored += body.stored;
       total.skipped += body.skipped;
