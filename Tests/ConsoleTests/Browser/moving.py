@@ -221,6 +221,31 @@ def scenario_62_imports_resolve_names_in_pointer_columns(console, rest):
     assert stored == {"a": ada, "b": bo, "e": "abcdefghij", "f": None}, stored
 
 
+def scenario_60_imports_that_are_refused_create_no_fields(console, rest):
+    rest.define("Needing", owner={"type": "String", "required": True})
+    fields = lambda: set(rest.call("GET", "/schemas/Needing")["fields"]) - {"objectId", "createdAt", "updatedAt", "ACL"}
+    open_import(console, "Needing")
+    give(console, "needing.csv", b"title,other\na,\nb,\n")
+    console.wait("document.querySelector('dialog table')")
+    for words in ("Dry run", "Import"):
+        console.click_text(words, "dialog")
+        console.wait_text("Choose a column for owner, which is required", "dialog .problem")
+    # Rows without the field are refused.
+    choose(console, "Field of column other", "owner")
+    console.click_text("Import", "dialog")
+    assert "0 stored, 2 refused" in ended(console) and fields() == {"owner"}, (console.text("dialog"), fields())
+    console.click_text("Close", "dialog")
+    open_import(console, "Needing")
+    give(console, "needing.csv", b"title,other\na,\nb,me\n")
+    console.wait("document.querySelector('dialog table')")
+    choose(console, "Field of column other", "owner")
+    console.click_text("Dry run", "dialog")
+    console.wait_text("1 valid, 1 refused", "dialog")
+    assert fields() == {"owner"}, fields()
+    console.click_text("Import", "dialog")
+    assert "1 stored, 1 refused" in ended(console) and fields() == {"owner", "title"}, (console.text("dialog"), fields())
+
+
 def scenario_62_imports_restore_numbers_exactly(console, rest):
     rest.define("Digits", n={"type": "Number"})
     by_chance = random.Random(62)

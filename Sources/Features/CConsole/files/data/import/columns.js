@@ -7,6 +7,7 @@ import { fromText, losesDigits, parseDate, parseNumber, setOwn, unguarded } from
 
 addWords({
   "import.width": "{n} {n|value|values} instead of {wanted}", "import.badKey": "{key} is not a field name", "import.twice": "Two columns go to {field}.",
+  "import.needed": "Choose a column for {field}, which is required, or change that on the page Schema.",
   "import.unknown": "No {class} has the name or the id {text}.", "import.several": "Several {class} have the name {text}. Write the id.",
 });
 
@@ -172,12 +173,13 @@ function refuseKeys(value) {
 }
 
 /** Returns the problem with the choice of fields, or undefined if there is none. */
-export function problemOf(columns) {
+export function problemOf(columns, className) {
   const seen = new Set();
   for (const { name } of columns) {
     if (seen.has(name)) return t("import.twice", { field: name });
     if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name) || FORBIDDEN.has(name)) return t("import.badKey", { key: name });
     seen.add(name);
   }
-  return undefined;
+  const needed = [...targets(className).values()].find(({ name, required, defaultValue }) => required && defaultValue === undefined && !seen.has(name));
+  return needed && t("import.needed", { field: needed.name });
 }

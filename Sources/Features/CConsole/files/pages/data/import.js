@@ -6,7 +6,7 @@ import { mayChangeClasses } from "../../core/session.js";
 import { addWords, bytes, plain, said, shown, t } from "../../core/words.js";
 import { breathe, detect, records } from "../../data/import/reader.js";
 import { columnsOf, doubts, objectOf, problemOf, targets, withIds } from "../../data/import/columns.js";
-import { loadCounts, replaceClass } from "../../data/schema.js";
+import { loadCounts, replaceClass, schemaPath } from "../../data/schema.js";
 import { inWords, setOwn, unguarded } from "../../data/values.js";
 import { openDialog } from "../../parts/dialog.js";
 import { startNote } from "./class-actions.js";
@@ -106,7 +106,7 @@ function drawColumns(work) {
   const choice = (value, words) => h("label.line", h("input", { type: "radio", name: "existing", value, checked: work.existing === value, onchange: () => { work.existing = value; } }), words);
   const start = (isDryRun) => {
     const used = columns.filter(({ isUsed }) => isUsed);
-    const wrong = used.length === 0 ? t("import.none") : problemOf(used);
+    const wrong = used.length === 0 ? t("import.none") : problemOf(used, className);
     put(problem, wrong);
     if (!wrong) run(work, used, isDryRun);
   };
@@ -178,7 +178,6 @@ async function run(work, columns, isDryRun) {
     const added = columns.filter(({ isNew }) => isNew);
     const fields = {};
     for (const { name, type, targetClass } of added) setOwn(fields, name, targetClass ? { type, targetClass } : { type });
-    if (added.length > 0 && !isDryRun) schema = (await parse.put(objectPath(className).replace("classes", "schemas"), { className, fields })).body;
     let batch = [];
     let size = 0;
     const ids = new Map();
@@ -189,7 +188,14 @@ async function run(work, columns, isDryRun) {
       const rows = form.kind === "csv" ? await withIds(batch, columns, ids, ({ line }, reason) => refuse(total, line, reason)) : batch;
       [batch, size] = [[], 0];
       if (rows.length === 0) return true;
-      const { body } = await send("POST", "imports", { body: { className, rows: rows.map(({ object }) => object), existing: work.existing, dryRun: isDryRun, fields: isDryRun ? fields : undefined } });
+      const ask = async (dryRun) => (await send("POST", "imports", { body: { className, rows: rows.map(({ object }) => object), existing: work.existing, dryRun, fields: dryRun ? fields : undefined } })).body;
+      // The fields are created before the first rows that fit, so an import that is refused creates none.
+      const isTrial = added.length > 0 && !schema;
+      let body = await ask(isDryRun || isTrial);
+      if (isTrial && !isDryRun && body.stored > 0) {
+        schema = (await parse.put(schemaPath(className), { className, fields })).body;
+        body = await ask(false);
+      }
       total.stored += body.stored;
       total.skipped += body.skipped;
       work.hasStored ||= !isDryRun && body.stored > 0;
