@@ -20,7 +20,6 @@ export function combination(event) {
   return names.join("+");
 }
 
-/** Returns a shortcut as people read it. */
 export function readable(keys) {
   return keys.replace("Mod+", isMac ? "\u2318" : "Ctrl+").replace("Alt+", isMac ? "\u2325" : "Alt+").replace("Shift+", "\u21e7")
     .replace("ArrowUp", "\u2191").replace("ArrowDown", "\u2193");

@@ -57,7 +57,6 @@ export async function signOut() {
   }
 }
 
-/** Sets the window title from the names and the app. */
 export function setTitle(...names) {
   const { appName, appId } = session.peek().server;
   document.title = [...names, appName || appId].filter(Boolean).map((name) => plain(name)).join(" \u00b7 ");

@@ -4,7 +4,6 @@ import { h, icon, put } from "../core/dom.js";
 import { bytes, count, cut, date, drawnApart, number, plain, said, shown, t, zone } from "../core/words.js";
 import { nameOf, typeOf } from "./schema.js";
 
-/** Returns the content of a cell. */
 export function drawValue(value, field) {
   if (field?.type === "Password") return drawnApart("\u2022\u2022\u2022\u2022\u2022\u2022");
   if (field?.type === "ACL") return drawAccess(value, field.isLimited);

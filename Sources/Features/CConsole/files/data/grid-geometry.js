@@ -78,7 +78,6 @@ export class GridGeometry {
     this.expected = this.scroller.scrollTop;
   }
 
-  /** Returns the position of a row in the canvas. */
   top(index) {
     return this.isProportional
       ? Math.round(this.scroller.scrollTop + (index - this.offset) * this.rowHeight)

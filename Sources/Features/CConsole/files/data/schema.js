@@ -206,7 +206,6 @@ const wanted = new Map();
 const asked = new Set();
 let timer;
 
-/** Notifies when names have been loaded. */
 export const namesChanged = signal(0);
 
 /** Returns the name of an object: a text, "" if the class has no names, null if the object doesn't exist, undefined if unknown. */
@@ -228,7 +227,6 @@ function keep(className, object) {
   known.set(className + "\n" + object.objectId, typeof name === "string" ? name : name?.start ?? "");
 }
 
-/** Stores the name of a loaded object. */
 export function learn(className, object) {
   keep(className, object);
   namesChanged.set(namesChanged.peek() + 1);

@@ -7,7 +7,6 @@ import { typeOf } from "../schema.js";
 import { asText, fromText, losesDigits, parseDate, parseNumber, pointer } from "../values.js";
 import { pointerField, PointerPicker } from "./pointer.js";
 
-/** Types with a line editor. */
 export const INLINE = new Set(["String", "Number", "Date", "GeoPoint", "Pointer", "Password"]);
 
 /** Returns the initial text for a value. */

@@ -17,7 +17,6 @@ const fieldOf = (page) => (name, className = page.className) => classes.peek()?.
 const groupsOf = (page) => fromWhere(page.where, fieldOf(page));
 const apply = (page, groups) => page.change({ where: toWhere(groups) });
 
-/** Opens the editor of a new condition. */
 export async function addCondition(page, anchor, field) {
   editGroup({ anchor, className: page.className, start: field, done: (group) => addGroup(page, group) });
 }

@@ -50,7 +50,6 @@ function constraint({ operator, value }) {
   }
 }
 
-/** Returns the `where` of a filter. */
 export function toWhere(groups) {
   const parts = groups.map((group) => {
     if (group.json) return group.json;
@@ -158,7 +157,6 @@ function valueWords(value) {
   return inWords(value);
 }
 
-/** Returns a condition as a sentence. */
 export function sentence({ field, operator, value }, type) {
   if (operator === "$exists" || operator === "$missing") return t("filter.bare", { field, operator: operatorWord(operator, type) });
   if (operator === "near") return t("filter.near", { field, kilometers: value.kilometers, point: asText(value.point) });

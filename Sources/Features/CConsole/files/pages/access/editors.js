@@ -65,7 +65,6 @@ function edit(className, key, title, words, build) {
 
 const check = (words, checked, onchange, title) => h("label.line", { title }, h("input", { type: "checkbox", checked, onchange: (event) => onchange(event.target.checked) }), words);
 
-/** Returns the fields that can name users of an object. */
 const userFields = (className, also = []) => [...new Set([...[...classes.peek().get(className).fields.values()]
   .filter(({ type, targetClass }) => type === "Array" || (type === "Pointer" && targetClass === "_User")).map(({ name }) => name), ...also])];
 

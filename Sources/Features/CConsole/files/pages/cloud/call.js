@@ -19,7 +19,6 @@ addWords({
   "call.noUser": "There is no user {who}.", "call.changes": "The code runs for real. Its changes stay.",
 });
 
-/** Shows a function in a part of the page. */
 export function openFunction(host, entry, scope) {
   const params = h("textarea", { rows: "6", spellcheck: "false", value: example(entry.validator) });
   const who = textField({ "aria-label": t("call.who"), placeholder: t("call.who"), hidden: true });

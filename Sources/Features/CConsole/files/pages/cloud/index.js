@@ -58,7 +58,6 @@ async function show(host, tab, name, scope) {
   }
 }
 
-/** Describes the checks that the server makes before a call. */
 export function checks(validator) {
   const { requireUser, requireMaster, requireAnyUserRoles: any, requireAllUserRoles: all, requireUserKeys: keys, fields, rateLimit, code, validateMasterKey, skipWithMasterKey } = validator ?? {};
   const names = (list) => said(list.map((name) => plain(name, 40)).join(", "));
@@ -69,13 +68,11 @@ export function checks(validator) {
   return words.join("; ") || t("cloud.noCheck");
 }
 
-/** Returns the cells of call statistics. */
 export const figures = ({ calls, errors, p50, p99, last }) => [
   [".right", count(calls ?? 0)], [".right", h("span", { class: errors ? "bad" : "quiet" }, count(errors ?? 0))], [".right.wide", p50 === undefined ? "" : t("cloud.ms", { text: p50 })],
   [".right.wide", p99 === undefined ? "" : t("cloud.ms", { text: p99 })], [".wide", last ? h("time", { title: date(last, true) }, ago(last)) : ""],
 ];
 
-/** The titles of the call statistics. */
 export const FIGURES = [[".right", "cloud.calls"], [".right", "word.failed"], [".right.wide", "word.p50"], [".right.wide", "word.p99"], [".wide", "cloud.last"]];
 
 const ROWS = {
@@ -111,7 +108,6 @@ const masked = (url) => String(url).replace(/\/\/[^/?#]*@/, "//\u2026@");
 const inWords = (hook) => (hook.functionName ? t("hook.function", { name: hook.functionName }) : t("hook.trigger", { event: hook.triggerName ?? "", class: hook.className ?? "" }));
 const path = (hook) => (hook.functionName ? `hooks/functions/${encodeURIComponent(hook.functionName)}` : `hooks/triggers/${encodeURIComponent(hook.className)}/${encodeURIComponent(hook.triggerName)}`);
 
-/** Lists webhooks in a part of the page. */
 async function openHooks(host, scope) {
   const again = () => openHooks(host, scope);
   const add = button(".button.primary", () => create(again), icon("plus"), t("hook.new"));

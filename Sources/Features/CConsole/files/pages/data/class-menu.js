@@ -17,14 +17,13 @@ addWords({
   "menu.newField": "New field …", "menu.saveView": "Save this view …", "menu.export": "Export …", "menu.viewAs": "View as …", "menu.import": "Import …",
 });
 
-/** Opens the menu of a class. */
 export function open(page, anchor) {
   const n = page.rows.total ?? 0;
   // Another user's view is read-only.
   const mayChange = mayWrite() && !page.as;
   openMenu(anchor, [
     { words: t("word.inspector"), icon: "panel", keys: "i", do: () => page.toggleInspector?.() },
-    { words: t("menu.viewAs"), icon: "users", do: async () => (await import("../access/eyes.js")).openViewing(page) },
+    { words: t("menu.viewAs"), icon: "users", do: async () => (await import("../access/index.js")).openViewing(page) },
     mayChangeClasses() && { words: t("menu.newField"), icon: "plus", do: () => page.newField() },
     mayWrite() && { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/chips.js")).saveView(page) },
     page.view?.owner === session.peek().operator.name && { words: t("view.delete"), icon: "close", do: () => deleteView(page.view.id).then(() => {
@@ -117,7 +116,6 @@ addWords({
   "export.stopped": "Stopped: the file is not complete.",
 });
 
-/** Opens the dialog for a page of a class. */
 export function openExport(page) {
   const { className, where, order, columns, description, grid } = page;
   const selected = [...(grid?.selected?.keys() ?? [])];

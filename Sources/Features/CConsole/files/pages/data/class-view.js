@@ -57,7 +57,7 @@ export function openClass(host, className, scope) {
   if (as) viewing().then(({ tellViewing }) => tellViewing(page));
 }
 
-const viewing = () => import("../access/eyes.js");
+const viewing = () => import("../access/index.js");
 
 /** Loads the modules for working with rows, once there are rows. */
 async function followUp(page) {

@@ -58,7 +58,7 @@ export async function openObject(host, className, objectId, outer, next = latest
     drawPointers(pointsTo, row);
   }, scope);
   const question = h("div");
-  import("../access/eyes.js").then(({ mayPanel }) => put(question, mayPanel(className, () => objectId, scope)));
+  import("../access/index.js").then(({ mayPanel }) => put(question, mayPanel(className, () => objectId, scope)));
   const newer = h("span.newer");
   poll(async () => offer(newer, (await changedOf(objectPath(className), [row], scope)).length > 0 && t("grid.changedRows", { n: 1 }), again), scope);
   put(host, header(className, objectId, row, remove, scope, newer), h(".object",

@@ -30,7 +30,6 @@ const MOST = 50;
 /** The maximum number of displayed characters of a response. */
 const SHOWN = 200_000;
 
-/** The requests of this visit, latest first. */
 const history = [];
 
 export function open(scope) {

@@ -120,7 +120,6 @@ export function deleteIndex(className, index) {
 /** The error code for deleting a class that still has objects. */
 const NOT_EMPTY = 255;
 
-/** Deletes a class with all its objects. */
 export function dropClass(className) {
   return take(async () => {
     const pointing = [...classes.peek().values()].flatMap((other) => [...other.fields.values()]

@@ -28,7 +28,6 @@ addWords({
   "schema.and": "{field} {order}", "schema.target": "{type} {class}", "schema.keys": "This class",
 });
 
-/** Built-in fields, which can't be changed. */
 const FIXED = new Map(Object.entries({
   _User: ["username", "password", "email", "emailVerified", "authData"], _Role: ["name", "users", "roles"],
   _Installation: ["installationId", "deviceToken", "channels", "deviceType", "pushType", "GCMSenderId", "timeZone", "localeIdentifier", "badge", "appVersion", "appName", "appIdentifier", "parseVersion"],
