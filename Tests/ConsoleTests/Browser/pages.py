@@ -195,6 +195,11 @@ def scenario_57_pointers_lead_to_users_and_an_owner_must(console, rest):
     console.type("owner")
     console.press("Tab", "p")
     console.wait("document.querySelectorAll('.new-field select')[1].value === '_User'")
+    # The owner is required, which can't be changed.
+    box = "(({ checked, disabled }) => `${checked} ${disabled}`)(document.querySelector('.new-field input[type=checkbox]'))"
+    console.wait(f"{box} === 'true true'")
+    console.click("dialog [value=open]")
+    console.wait(f"{box} === 'false false'")
     console.press("Tab", "_", "R")
     console.click("dialog [value=private]")
     console.click_text("Create class", "dialog")

@@ -10,7 +10,7 @@ import { complain, copyButton, failed, loading, toast } from "../parts/states.js
 addWords({
   "signIn.again": "Sign in again", "signIn.againHint": "Your session has ended. What you were doing is still here.", "signIn.code": "Code",
   "signIn.codeHint": "Enter the code from your app.", "signIn.masterKey": "Master key", "signIn.useKey": "Use the master key", "signIn.useName": "Use name and password",
-  "signIn.first": "Nobody has an account here yet. Use the master key, or run “roost console open” on the server.", "signIn.keyHint": "It is checked once and not kept.",
+  "signIn.first": "Nobody has an account here yet. Use the master key, or run “roost console open” on the server, with its file and flags.", "signIn.keyHint": "It is checked once and not kept.",
   "signIn.wait": "Too many attempts. Wait {n} {n|second|seconds}.",
 });
 

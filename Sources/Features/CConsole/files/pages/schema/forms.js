@@ -29,7 +29,7 @@ export function nameIn(input) {
 
 const TYPES = ["String", "Number", "Boolean", "Date", "Pointer", "Relation", "Array", "Object", "File", "GeoPoint", "Polygon", "Bytes"];
 
-/** Creates the controls of a new field, or of the changeable parts of an existing one: `{ name, kind(), parts, read() }`. */
+/** Creates the controls of a new field, or of the changeable parts of an existing one: `{ name, required, kind(), parts, read() }`. */
 export function fieldControls(field, hint) {
   const name = nameField();
   const type = h("select", { onchange: () => draw() }, TYPES.map((words) => option(words, words)));
@@ -47,7 +47,7 @@ export function fieldControls(field, hint) {
   };
   draw();
   return {
-    name, kind,
+    name, required, kind,
     parts: [field ? h("p.quiet", t("field.fixed")) : [labelled(t("word.name"), name), hint, labelled(t("word.type"), type), targetRow],
       field?.type !== "Relation" && h("label.line", required, t("word.required")), defaultRow],
     async read() {
@@ -224,10 +224,15 @@ export function makeClass(first = "owned", title = t("classes.new")) {
   const chosen = () => kinds.find(({ checked }) => checked).value;
   const named = () => [...fields].filter(({ name }) => name.value.trim());
   // An existing pointer to a user becomes the owner.
-  const owner = () => named().map(({ kind }) => kind()).find(({ type, targetClass }) => type === "Pointer" && targetClass === "_User")?.name ?? "owner";
+  const own = () => named().find(({ kind }) => kind().type === "Pointer" && kind().targetClass === "_User");
+  const owner = () => own()?.kind().name ?? "owner";
   const permissions = () => template(chosen(), owner(), setOwn({}, `role:${role.value.trim() || "\u2026"}`, true), extend.checked);
   const draw = () => {
     const kind = chosen();
+    for (const one of fields) {
+      const isOwner = isOwned() && one === own();
+      if (one.required.disabled !== isOwner) Object.assign(one.required, { checked: isOwner, disabled: isOwner });
+    }
     roleRow.hidden = kind !== "role";
     const all = permissions();
     const line = (words, operation) => h(".line.member", h("span.quiet.operation", t(words)), h(".grow", chips(all, operation)));
@@ -260,7 +265,7 @@ export function makeClass(first = "owned", title = t("classes.new")) {
       for (const controls of named()) {
         const [field, definition] = await controls.read();
         if (Object.hasOwn(definitions, field)) throw new Error(t("class.twice", { field }));
-        setOwn(definitions, field, isOwned() && field === owner() ? { ...definition, required: true } : definition);
+        setOwn(definitions, field, definition);
       }
       if (isOwned() && definitions[owner()] && definitions[owner()].targetClass !== "_User") throw new Error(t("class.owner", { field: owner() }));
       if (isOwned() && !Object.hasOwn(definitions, owner())) setOwn(definitions, owner(), { type: "Pointer", targetClass: "_User", required: true });
