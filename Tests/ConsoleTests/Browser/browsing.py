@@ -569,16 +569,16 @@ def scenario_55_explains_access_to_an_object_in_words(console, rest):
     console.click_text("Check without signing in", ".object-side")
     console.wait("document.querySelectorAll('.may .line').length === 7")
     said = console.value(lines)
-    assert said[0].startswith("no Get") and f"its ACL lets only role {role}" in said[0], said
+    assert said[0].startswith("no Get") and f"its ACL allows only role {role}" in said[0], said
     console.value("document.querySelector('.object-side input').focus()")
     console.type(user)
     console.wait(f"document.querySelector('.object-side [role=option][aria-selected=true]')?.textContent.includes({json.dumps(user)})")
     console.press("Enter")
     console.wait(f"document.querySelector('.may h3')?.textContent.includes({json.dumps(user)})")
     said = console.value(lines)
-    assert said[0].startswith("yes Get") and f"its ACL lets role {role}" in said[0], said
+    assert said[0].startswith("yes Get") and f"its ACL allows role {role}" in said[0], said
     update = next(line for line in said if "Update" in line)
-    assert update.startswith("no Update") and "its ACL lets nobody" in update, said
+    assert update.startswith("no Update") and "its ACL allows nobody" in update, said
     assert any(line.startswith("no Delete") for line in said), said
 
 

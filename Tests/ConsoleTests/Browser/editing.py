@@ -617,6 +617,9 @@ def scenario_41_undo_restores_a_deleted_object_exactly(console, rest):
     console.wait_text("deleted", ".toasts")
     console.click_text("Undo", ".toasts")
     until(lambda: rest.get("Edited", object_id), before)
+    if console.credentials:
+        console.open("audit", object=object_id)
+        console.wait_text("restored Edited", "main")
 
 
 def scenario_41_undo_restores_several_deleted_rows(console, rest):
@@ -1230,7 +1233,11 @@ def scenario_49_reports_a_missing_required_field_next_to_it(console, rest):
     console.press("Enter")
     console.wait("document.querySelectorAll('dialog .matrix tbody tr').length === 2")
     assert console.value(place) == before
-    console.press("Escape")
+    # The object's page doesn't offer to remove a required value.
+    object_id = rest.create("Required", name="a", other="b")
+    console.open(f"data/Required/{object_id}")
+    console.wait("document.querySelector('.fields [aria-label=\"Remove other\"]')")
+    assert console.value("document.querySelector('.fields [aria-label=\"Remove name\"]')") is None
 
 
 def scenario_50_distinguishes_a_missing_acl_from_an_empty_one(console, rest):

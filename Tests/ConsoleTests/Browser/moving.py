@@ -439,7 +439,7 @@ def scenario_54_view_as_a_user_shows_their_rows_and_is_read_only(console, rest):
     console.click_text("Why", ".state")
     console.wait("location.pathname.endsWith('/access/Eyes') && document.querySelector('.may .flag.bad')")
     console.wait_text(f"{made['username']} may", ".may")
-    console.wait_text("the class lets nobody", ".may")
+    console.wait_text("the class allows nobody", ".may")
     assert rest.count("_Session") == sessions
     console.open("data/Eyes", **{"as": "<img/src=x/onerror=window.ran=1>"})
     console.wait("document.querySelector('.state')")

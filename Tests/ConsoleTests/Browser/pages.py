@@ -329,11 +329,11 @@ def scenario_51_follows_changes_made_elsewhere(console, rest):
     user = make_user(rest, "followed")
     open_page(console, "access/Guarded", ".operation")
     console.click_text("Check without signing in", "main")
-    console.wait_text("the class lets everybody", ".may")
+    console.wait_text("the class allows everybody", ".may")
     console.browser.fill("[aria-label=\"Check a user's access\"]", "half a name")
     rest.call("PUT", "/schemas/Guarded", {"className": "Guarded", "classLevelPermissions": {**CLP, "find": {"role:Editors": True}}})
     console.wait("document.querySelector('.operation').parentElement.innerText.includes('role Editors')", 5)
-    console.wait_text("the class lets only role Editors", ".may", 5)
+    console.wait_text("the class allows only role Editors", ".may", 5)
     # What the operator is typing stays.
     assert console.value("document.activeElement.value") == "half a name"
     open_page(console, "schema/Guarded", "main table")
@@ -534,7 +534,7 @@ def scenario_55_checks_access_and_explains_it(console, rest):
     own = rest.create("Guarded", name="own", owner={"__type": "Pointer", "className": "_User", "objectId": user})
     open_page(console, "access/Guarded", ".operation")
     console.click_text("Check without signing in", "main")
-    console.wait_text("the class lets everybody", ".may")
+    console.wait_text("the class allows everybody", ".may")
     console.browser.fill("[aria-label^='Object id']", own)
     console.value("document.querySelector('[aria-label^=Check]').focus()")
     console.type(user)
@@ -543,7 +543,7 @@ def scenario_55_checks_access_and_explains_it(console, rest):
     console.wait_text("owner is asked", ".may")
     console.click_text("Check without signing in", "main")
     console.wait_text("Without signing in", ".may")
-    console.wait_text("the class lets only role Editors", ".may")
+    console.wait_text("the class allows only role Editors", ".may")
     assert console.value("document.querySelector('[aria-label^=Check]').value") == "" and "nonymous" not in console.text("main")
 
 
@@ -634,7 +634,7 @@ def scenario_55_descriptions_of_generated_permissions_agree_with_requests(consol
             assert allowed <= members and (allowed == members or acl is not None or operation == "Add"), (class_name, operation, words, allowed, rules, host, guests)
         for asked, lines in told.items():
             for operation, line in lines.items():
-                rule = re.compile(r"(?:the class|its ACL) lets (?:only )?(.*)")
+                rule = re.compile(r"(?:the class|its ACL) allows (?:only )?(.*)")
                 groups = [set().union(*(named[who] for who in found[1].split(" or "))) if found[1] != "nobody" else set()
                           for part in re.sub(r"^(yes|no) (Add fields|\w+) ", "", line).split("; ") if (found := rule.match(part))]
                 for user in told:
@@ -657,14 +657,14 @@ def scenario_55_explains_access_limited_by_pointer_fields(console, rest):
     hidden = rest.create("Party", ACL={"role:Editors": {"read": True}})
     lines = may_lines(console, "Party", kim)
     assert lines["Find"] == f"some Find Only objects whose host is {kim}", lines
-    assert lines["Get"] == "yes Get the class lets everybody" and lines["Count"] == "no Count the class lets nobody", lines
+    assert lines["Get"] == "yes Get the class allows everybody" and lines["Count"] == "no Count the class allows nobody", lines
     lines = may_lines(console, "Party")
-    assert lines["Find"] == "no Find the class lets only the user in host", lines
+    assert lines["Find"] == "no Find the class allows only the user in host", lines
     lines = may_lines(console, "Party", kim, others)
-    assert lines["Find"] == f"no Find host is not {kim}; the class lets only the user in host", lines
-    assert lines["Update"].endswith("the class lets only role Editors or the user in host"), lines
+    assert lines["Find"] == f"no Find host is not {kim}; the class allows only the user in host", lines
+    assert lines["Update"].endswith("the class allows only role Editors or the user in host"), lines
     lines = may_lines(console, "Party", object_id=hidden)
-    assert lines["Get"] == "no Get its ACL lets only role Editors", lines
+    assert lines["Get"] == "no Get its ACL allows only role Editors", lines
 
 
 def scenario_56_warns_about_operations_left_open_when_find_is_restricted(console, rest):
@@ -791,6 +791,7 @@ def scenario_48_creates_changes_and_restores_config_parameters(console, rest):
     name = f"limit{time.time_ns()}"
     config = lambda: rest.call("GET", "/config")
     open_page(console, "config", "main .primary")
+    assert "Values that apps can read without an update of the app." in console.text("main"), console.text("main")
     console.press("Alt+n")
     console.wait("document.querySelector('dialog input')")
     console.type(name)
@@ -841,7 +842,7 @@ def scenario_80_keyboard_shortcuts_open_every_page(console, rest):
     open_page(console, "data", ".classes")
     for key, page in (("b", "start"), ("s", "schema"), ("w", "access"), ("u", "users"), ("f", "files"), ("c", "config"), ("l", "logs"), ("k", "cloud"), ("n", "push"), ("a", "rest"), ("v", "live"), ("p", "performance"), ("h", "health"), ("o", "settings"), ("t", "trash"), ("e", "audit"), ("d", "data")):
         console.press("g", key)
-        console.wait(f"location.pathname.endsWith('/{page}') && document.querySelector('main h1, main .classes')")
+        console.wait(f"location.pathname.includes('/console/{page}') && document.querySelector('main h1, main .classes')")
         console.wait(f"document.querySelector('.rail [aria-current]').getAttribute('href').endsWith('/{page}')")
         console.settle()
         console.press("?")

@@ -39,7 +39,7 @@ const words = new Map(Object.entries({
   "cell.items": "{n} {n|item|items}", "cell.keys": "{n} {n|key|keys}", "cell.points": "{n} {n|point|points}", "cell.characters": "{n} {n|character|characters}",
   "cell.aclNone": "No ACL: the class decides", "cell.aclMaster": "Only the master key", "cell.everybody": "everybody", "cell.reads": "{who}: read",
   "cell.changes": "{who}: read, change", "cell.writes": "{who}: change", "cell.role": "role {name}", "cell.user": "user {id}", "cell.more": "+{n}",
-  "cell.members": "members",
+  "cell.members": "show members",
 }));
 
 /** Adds the texts of a module that is loaded later. */

@@ -186,11 +186,11 @@ export function fieldList({ className, row, fields, rows, scope }) {
       "data-field": field.name, "aria-label": t("fields.edit", { field: field.name }), onclick: () => editLine(field),
     }, content === "" ? h("span.apart", t("fields.notSet")) : content);
     return h(".field-line", { role: "listitem" },
-      h(".field-name", h("bdi", plain(field.name, 60)), h("span.label", field.targetClass ? `${field.type} \u00b7 ${plain(field.targetClass, 40)}` : field.type)),
+      h(".field-name", h("bdi", plain(field.name, 60)), field.name !== field.type && h("span.label", field.targetClass ? `${field.type} \u00b7 ${plain(field.targetClass, 40)}` : field.type)),
       place,
       h("span.actions",
         typeOf(value) === "Pointer" && h("a.plain", { href: address("data", [value.className, value.objectId]), "aria-label": t("fields.open", { class: value.className, id: value.objectId }) }, icon("link")),
-        !isFixed && value !== undefined && !["Relation", "Password"].includes(field.type)
+        !isFixed && !field.required && value !== undefined && !["Relation", "Password"].includes(field.type)
           && iconButton("close", t("fields.clear", { field: field.name }), async () => save(field, { value: undefined }, await wholeValue(className, row, field.name)))));
   };
   const save = (field, change, old) => store({ className, rows, row, field, change, old, again: (refused) => editLine(field, refused) });

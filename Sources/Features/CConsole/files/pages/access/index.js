@@ -73,9 +73,9 @@ function operationLine(permissions, operation, edit) {
 
 addWords({
   "may.user": "Check a user's access", "may.anonymous": "Check without signing in", "may.for": "{who} may", "may.nobody": "Without signing in", "may.yes": "yes",
-  "may.no": "no", "may.some": "some", "may.only": "Only objects whose {fields} is {who}", "may.or": "{left} or {right}", "may.class": "the class lets {who}",
-  "may.class.only": "the class lets only {who}", "may.class.none": "the class lets nobody", "may.acl": "its ACL lets {who}",
-  "may.acl.only": "its ACL lets only {who}", "may.acl.none": "its ACL lets nobody", "may.pointer": "{field} is {who}",
+  "may.no": "no", "may.some": "some", "may.only": "Only objects whose {fields} is {who}", "may.or": "{left} or {right}", "may.class": "the class allows {who}",
+  "may.class.only": "the class allows only {who}", "may.class.none": "the class allows nobody", "may.acl": "its ACL allows {who}",
+  "may.acl.only": "its ACL allows only {who}", "may.acl.none": "its ACL allows nobody", "may.pointer": "{field} is {who}",
   "may.pointer.none": "{field} is not {name}", "may.protected.none": "{field} is hidden", "may.master.none": "only the master key",
   "may.rows": "View rows with this access",
   "viewing.title": "View {class} as", "viewing.user": "A user", "viewing.label": "As {who} sees it",

@@ -14,9 +14,9 @@ import { complain, empty, failed, loading, table } from "../../parts/states.js";
 
 addWords({
   "audit.hint": "Changes made in the console. Nobody can change these entries.", "audit.operator": "Operator", "audit.object": "Object id", "audit.kind": "Kind", "audit.from": "From",
-  "audit.until": "Until", "audit.time": "{name}: 2 days ago", "audit.allKinds": "All kinds", "audit.none": "No changes yet",
+  "audit.until": "Until", "audit.time": "{name} ({example})", "audit.allKinds": "All kinds", "audit.none": "No changes yet",
   "audit.noneHint": "Each change made in the console appears here with operator, time and the value before.", "audit.nothing": "Nothing matches", "audit.nothingHint": "Remove a filter to see more.",
-  "audit.what": "What", "audit.result": "Result", "audit.did.POST": "created", "audit.sent": "sent", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "read", "audit.import": "import of",
+  "audit.what": "What", "audit.result": "Result", "audit.did.POST": "created", "audit.sent": "sent", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "read", "audit.import": "import of", "audit.restored": "restored",
   "audit.session.POST": "signed in", "audit.session.DELETE": "signed out", "audit.refused": "refused ({status})", "audit.unknown": "unknown", "audit.done": "done", "audit.newest": "Newest",
   "audit.older": "Older", "audit.open": "{what}, {path}", "audit.request": "Request {id} from {address}", "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
 });
@@ -36,7 +36,7 @@ export function open(scope) {
   };
   const field = (name) => textField({ placeholder: t("audit." + name), "aria-label": t("audit." + name), onchange: (event) => choose({ [name]: event.target.value.trim() }) });
   const time = (name) => textField({
-    placeholder: t("audit.time", { name: t("audit." + name) }), "aria-label": t("audit." + name),
+    placeholder: t("audit.time", { name: t("audit." + name), example: name === "from" ? "2 days ago" : "now" }), "aria-label": t("audit." + name),
     onchange: ({ target }) => {
       const text = target.value.trim();
       const at = text && parseDate(text);
@@ -94,7 +94,7 @@ function said({ method, path, className, count, fields }) {
   const of = className ? plain(className, 40) : "";
   const names = (fields ?? []).slice(0, 3).map((name) => plain(name, 30)).join(", ");
   const did = method === "POST" && !className ? "sent" : "did." + (path === "batch" ? "PUT" : method);
-  return [t("audit." + (path === "imports" ? "import" : did)), count > 1 && t("grid.objects", { n: count }) + " \u00b7", of, method === "PUT" && names && `\u00b7 ${names}`].filter(Boolean).join(" ");
+  return [t("audit." + (path === "imports" ? "import" : /^trash\/[^/]+\/restore$/.test(path) ? "restored" : did)), count > 1 && t("grid.objects", { n: count }) + " \u00b7", of, method === "PUT" && names && `\u00b7 ${names}`].filter(Boolean).join(" ");
 }
 
 function result({ status }) {

@@ -14,7 +14,7 @@ addWords({
   "cloud.checks": "Requires", "cloud.calls": "Calls", "cloud.last": "Last call", "cloud.host.node": "Node.js", "cloud.host.swift": "Swift", "cloud.host.webhook": "a webhook", "cloud.state.ready": "ready",
   "cloud.state.starting": "starting", "cloud.state.down": "not running", "cloud.processes": "{n} of {wanted} {wanted|process|processes}", "cloud.counted": "Calls of this process since it started.",
   "cloud.ms": "{text} ms", "cloud.noCheck": "nothing", "cloud.empty.functions": "No functions yet", "cloud.empty.triggers": "No triggers yet", "cloud.empty.hosts": "Nothing runs cloud code",
-  "cloud.emptyHint": "Write it in JavaScript, in Swift or as a webhook: see docs/cloud-code.md.", "check.user": "a session", "check.master": "the master key", "check.any": "one of the roles {names}",
+  "cloud.emptyHint": "Write cloud code in JavaScript, in Swift or as webhooks: see docs/cloud-code.md.", "check.user": "a session", "check.master": "the master key", "check.any": "one of the roles {names}",
   "check.all": "all of the roles {names}", "check.keys": "a user with {names}", "check.fields": "parameters {names}", "check.limit": "a rate limit", "check.code": "its own check",
   "check.notMaster": "also for the master key", "check.skips": "not called for the master key",
 });

@@ -13,7 +13,7 @@ import { confirm, keepFocus, openDialog, openForm, openMenu } from "../../parts/
 import { complain, empty, failed, loading, record, table, whileRecording } from "../../parts/states.js";
 
 addWords({
-  "config.hint": "Values that apps read without a release.", "config.kept": "{type}, kept as it is", "config.sees": "Who sees it",
+  "config.hint": "Values that apps can read without an update of the app.", "config.kept": "{type}, kept as it is", "config.sees": "Who sees it",
   "config.master": "master key only",
   "config.masterBox": "Only for the master key, not for apps",
   "config.new": "New parameter", "config.empty": "No parameters yet",

@@ -167,7 +167,7 @@ function fit(page) {
 async function showNothing(page) {
   if (page.as) return (await viewing()).showRefusal(page);
   const isFiltered = Object.keys(page.where).length > 0;
-  return put(page.body, !isFiltered && h("table.list", h("thead", h("tr", page.columns.map(({ name, type }) => h("th", { scope: "col" }, h("bdi", plain(name, 60)), " ", h("small", type)))))), isFiltered
+  return put(page.body, !isFiltered && h("table.list", h("thead", h("tr", page.columns.map(({ name, type }) => h("th", { scope: "col" }, h("bdi", plain(name, 60)), " ", name !== type && h("small", type)))))), isFiltered
     ? empty({ picture: "filter", title: t("grid.nothing"), text: t("grid.nothingHint", { class: page.className }), actions: [
       button(".button", () => page.change({ where: {} }), t("grid.clearFilter"))] })
     : empty({ title: t("grid.empty"), text: t("grid.emptyHint"), actions: [

@@ -34,8 +34,9 @@ export function open(scope) {
     const key = JSON.stringify([className, objectId, objectId ? "" : query.get("where"), query.get("order"), query.get("as"), query.get("view"), query.get("view") && savedViews().some(({ id }) => id === query.get("view")), all.get(className)?.fields.size]);
     if (key === shown) return;
     shown = key;
+    if (all.has(className)) last = className;
     // On a phone the list comes first, because rows would hide it.
-    if (!className && remembered().isEntry && matchMedia("(min-width: 640px)").matches) openFullest(content, next());
+    if (!className && (remembered().isEntry || !hasNoClass()) && matchMedia("(min-width: 640px)").matches) openFullest(content, next());
     else show(content, className, objectId, next());
   }, scope);
   return element;
@@ -50,17 +51,19 @@ function loadCountsLater(scope) {
   scope.addEventListener("abort", () => clearTimeout(timer));
 }
 
-/** Opens the class with the most objects, so that an address without a class shows data immediately. */
+/** The class that was opened last. */
+let last;
+
+/** Opens the last class or the one with the most objects, so that an address without a class shows data immediately. */
 async function openFullest(content, scope) {
+  if (classes.peek().has(last)) return go(address("data", [last]), true);
   put(content, loading());
   await loadCounts();
   if (scope.aborted) return;
   const objects = (name) => counts.peek().get(name)?.objects ?? 0;
-  const [fullest] = [...classes.peek().keys()].filter((name) => !isServerClass(name) && objects(name) > 0)
+  const [fullest] = [...classes.peek().keys()].filter((name) => !isServerClass(name))
     .sort((left, right) => objects(right) - objects(left));
-  if (hasNoClass()) go(address("start"), true);
-  else if (fullest === undefined) show(content, undefined, undefined, scope);
-  else go(address("data", [fullest]), true);
+  go(fullest ? address("data", [fullest]) : address("start"), true);
 }
 
 /** Whether the app has no classes of its own. */

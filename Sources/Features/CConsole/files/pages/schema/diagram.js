@@ -165,7 +165,7 @@ function boxElement(name, box, fields) {
     svg("rect", { width: WIDTH, height: box.height, rx: 8 }), line("name", 10, 18, plain(name, 20)), svg("path", { d: `M0 ${HEAD}h${WIDTH}` }));
   box.rows.forEach((field, index) => {
     const y = HEAD + 4 + (index + 1) * ROW - 5;
-    group.append(line(field.required ? "required" : "field", 10, y, plain(field.name, 13) + (field.required ? " !" : "")), line("type", WIDTH - 10, y, plain(field.targetClass ?? field.type, 10), true));
+    group.append(line(field.required ? "required" : "field", 10, y, plain(field.name, 13) + (field.required ? "*" : "")), line("type", WIDTH - 10, y, plain(field.targetClass ?? field.type, 10), true));
   });
   if (box.more > 0) group.append(line("type", 10, HEAD + 4 + (box.rows.length + 1) * ROW - 5, t("word.more", { n: box.more })));
   return group;
