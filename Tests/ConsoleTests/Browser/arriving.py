@@ -80,12 +80,12 @@ def scenario_empty_project_opens_the_start_page_and_shows_a_connected_app(consol
         console.click_text(name, "main")
         code = console.text("main pre.code")
         assert app in code and rest.headers["X-Parse-Master-Key"] not in code and "master" not in code.lower(), code
-    # The server serves the documents unchanged.
+    # The server serves the documents as pages.
     documents = console.value("""Promise.all([...document.querySelectorAll('main a[target]')].map(async ({ href }) => {
         const answer = await fetch(href);
         return [answer.status, answer.headers.get('content-type'), (await answer.text()).slice(0, 2)];
     }))""")
-    assert documents == 4 * [[200, "text/plain; charset=utf-8", "# "]], documents
+    assert documents == 4 * [[200, "text/html; charset=utf-8", "<!"]], documents
     console.wait_text("Waiting for the first request", "main")
     # Requests of the console and with the master key don't count as an app.
     rest.call("GET", "/classes/Note")
