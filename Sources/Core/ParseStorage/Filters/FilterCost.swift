@@ -10,32 +10,24 @@ struct FilterCost {
 
     /// Whether planning takes long enough to delay other requests.
     var isSlow: Bool { subqueries > 3 }
-
-    fileprivate mutating func add(_ filter: Filter) {
-        filter.visitLeaves { leaf in
-            if case .field(_, let constraint) = leaf { add(constraint) }
-        }
-    }
-
-    private mutating func add(_ constraint: Constraint) {
-        switch constraint {
-        case .regex(let pattern, let options):
-            if RegexPattern.prefix(pattern, options: options) == nil { hasPattern = true }
-        case .inQuery(let query), .notInQuery(let query):
-            subqueries += 1
-            add(query.filter)
-        case .someElement(let constraints): for constraint in constraints { add(constraint) }
-        case .someObject(let filter): add(filter)
-        default: break
-        }
-    }
 }
 
 extension Filter {
-    /// The estimated cost, including all inner queries and conditions on array elements.
+    /// The estimated cost, including all inner queries.
     var cost: FilterCost {
         var cost = FilterCost()
-        cost.add(self)
+        visitLeaves { leaf in
+            guard case .field(_, let constraint) = leaf else { return }
+            switch constraint {
+            case .regex(let pattern, let options):
+                if RegexPattern.prefix(pattern, options: options) == nil { cost.hasPattern = true }
+            case .inQuery(let query), .notInQuery(let query):
+                let inner = query.filter.cost
+                cost.hasPattern = cost.hasPattern || inner.hasPattern
+                cost.subqueries += 1 + inner.subqueries
+            default: break
+            }
+        }
         return cost
     }
 }
