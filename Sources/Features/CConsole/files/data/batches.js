@@ -119,7 +119,9 @@ export async function deleteRows(page, rows) {
     return false;
   }
   const ids = rows.map((row) => row.id);
-  const deleted = ids.length === 1 ? await deleteOne(className, ids[0]) : await deleteMany(page, ids);
+  const deleted = ids.length === 1 ? await deleteOne(className, ids[0]) : {
+    ids: await run(t("delete.title", { n: ids.length, class: className }), ids, inBatches((id) => ({ method: "DELETE", path: batchPath(className, id) }))), trash: null,
+  };
   if (!deleted) return false;
   for (const id of deleted.ids) {
     page.grid?.selected.delete(id);
@@ -157,12 +159,6 @@ async function deleteOne(className, id) {
     complain(problem);
     return null;
   }
-}
-
-async function deleteMany({ className }, ids) {
-  return {
-    ids: await run(t("delete.title", { n: ids.length, class: className }), ids, inBatches((id) => ({ method: "DELETE", path: batchPath(className, id) }))), trash: null,
-  };
 }
 
 /** Returns the path of an object inside a batch. */

@@ -19,7 +19,6 @@ addWords({
 
 const quote = (text) => (/[\t\n\r"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** The maximum number of rows copied or pasted at a time. */
 const MOST = 10_000;
 
 /** Copies the range or the active cell to the clipboard. */

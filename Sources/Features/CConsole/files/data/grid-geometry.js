@@ -1,6 +1,5 @@
 /** Computes positions of rows and columns. Browsers limit heights, so the scroll bar of very tall lists is proportional. */
 
-/** The maximum height of the canvas. */
 const MAXIMUM = 8000000;
 const OVERSCAN = 4;
 

@@ -16,7 +16,6 @@ addWords({
 /** Types that browsers display without running anything. */
 const IMAGE = /^image\/(png|jpeg|gif|webp|avif|bmp)$/;
 const MEDIA = /^(video|audio)\//;
-/** The maximum size in bytes of a previewed file. */
 const MOST = 50_000_000;
 const TEXT = /^(text\/(plain|csv|markdown)|application\/json)/;
 

@@ -65,7 +65,6 @@ addWords({
   "polygon.line": "Line {line} is not a point: {text}", "polygon.few": "A polygon has at least three points.",
 });
 
-/** Creates the editor of a list of points as text. */
 function editPolygon({ value, draft = value }) {
   const points = value?.coordinates ?? [];
   const first = draft?.coordinates ?? [];
@@ -101,7 +100,6 @@ const SOME = 65536;
 const bytesOf = (value) => (value ? Uint8Array.from(atob(value.base64), (letter) => letter.charCodeAt(0)) : new Uint8Array());
 const digitsOf = (data) => [...data].map((byte) => byte.toString(16).padStart(2, "0")).join(" ");
 
-/** Creates the editor of bytes as hexadecimal digits. */
 function editBytes({ value, draft, row, field }) {
   const data = bytesOf(value);
   const hex = digitsOf(data.subarray(0, SOME));
@@ -159,7 +157,6 @@ function differences(before, after, path = []) {
   return found;
 }
 
-/** Creates the editor of JSON as a tree or as text. */
 function editJSON({ field, value, draft }) {
   const start = value ?? (field.type === "Array" ? [] : {});
   const area = h("textarea.tall", { autofocus: true, value: JSON.stringify(draft ?? start, null, 2), spellcheck: "false", "aria-label": t("json.label") });

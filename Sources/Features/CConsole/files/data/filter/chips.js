@@ -194,7 +194,10 @@ function valueField(field, operator, value) {
   if (operator === "near") return near(field, value);
   if (operator === "whose") return whose(field, value);
   if (operator === "$in" || operator === "$all") return list(field, value);
-  if (field.type === "Boolean") return flag(value);
+  if (field.type === "Boolean") {
+    const element = h("select", { "aria-label": t("word.value") }, [true, false].map((one) => option(String(one), String(one), value === one)));
+    return { element, read: () => element.value === "true" };
+  }
   if (field.type === "Pointer" || field.type === "Relation") return object(field, value);
   return text(field, value);
 }
@@ -214,11 +217,6 @@ function text(field, value) {
   // An array may contain elements of any type. A text that isn't JSON stands for itself.
   const inner = field.type === "Array" ? { read: (typed) => { try { return JSON.parse(typed); } catch { return typed; } } } : { read: (typed) => read(typed, field) };
   return { element, read: () => inner.read(element.value) };
-}
-
-function flag(value) {
-  const element = h("select", { "aria-label": t("word.value") }, [true, false].map((one) => option(String(one), String(one), value === one)));
-  return { element, read: () => element.value === "true" };
 }
 
 function list(field, value) {

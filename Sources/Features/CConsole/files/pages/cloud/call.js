@@ -20,7 +20,7 @@ addWords({
 });
 
 export function openFunction(host, entry, scope) {
-  const params = h("textarea", { rows: "6", spellcheck: "false", value: example(entry.validator) });
+  const params = h("textarea", { rows: "6", spellcheck: "false", value: JSON.stringify(Object.fromEntries((entry.validator?.fields ?? []).map(({ name, default: value }) => [name, value ?? null])), null, 2) });
   const who = textField({ "aria-label": t("call.who"), placeholder: t("call.who"), hidden: true });
   const hint = h("p.quiet", { hidden: true }, t("call.noSession"));
   const as = h("select", { onchange: () => { who.hidden = hint.hidden = as.value !== "user"; } }, ["master", "nobody", "user"].map((value) => option(value, t("call." + value))));
@@ -74,12 +74,6 @@ export function openFunction(host, entry, scope) {
   params.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) go.click();
   });
-}
-
-/** Returns sample parameters: those that the validator checks. */
-function example(validator) {
-  const fields = validator?.fields ?? [];
-  return fields.length === 0 ? "{}" : JSON.stringify(Object.fromEntries(fields.map(({ name, default: value }) => [name, value ?? null])), null, 2);
 }
 
 export function read(text) {

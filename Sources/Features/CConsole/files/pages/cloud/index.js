@@ -103,7 +103,6 @@ addWords({
 
 const EVENTS = ["beforeSave", "afterSave", "beforeDelete", "afterDelete", "beforeFind", "afterFind", "beforeLogin", "afterLogin", "afterLogout"];
 
-/** Hides the password in a URL. */
 const masked = (url) => String(url).replace(/\/\/[^/?#]*@/, "//\u2026@");
 const inWords = (hook) => (hook.functionName ? t("hook.function", { name: hook.functionName }) : t("hook.trigger", { event: hook.triggerName ?? "", class: hook.className ?? "" }));
 const path = (hook) => (hook.functionName ? `hooks/functions/${encodeURIComponent(hook.functionName)}` : `hooks/triggers/${encodeURIComponent(hook.className)}/${encodeURIComponent(hook.triggerName)}`);

@@ -22,7 +22,6 @@ addWords({
   "plan.badGap": "The interval must be a whole number of minutes, 1 or more.", "plan.badDate": "Write dates like 2026-12-24 18:00.", "plan.noDay": "Choose at least one day.",
 });
 
-/** The interval in milliseconds for reading active runs. */
 const PAUSE = 1000;
 
 /** Shows jobs in a part of the page until `scope` ends. */
@@ -80,7 +79,6 @@ async function readRuns(host, watch, scope) {
   if (!scope.aborted) await again();
 }
 
-/** Parses the parameters of a schedule. */
 function given(params) {
   try {
     return typeof params === "string" ? JSON.parse(params || "{}") : params ?? {};
@@ -165,7 +163,6 @@ const DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 const isOn = (day) => day === 1 || day === true || day === "1";
 const short = (iso) => plain(String(iso).slice(0, 16).replace("T", " "), 20);
 
-/** Describes a schedule. */
 function planInWords({ repeatMinutes, timeOfDay, daysOfWeek, startAfter }) {
   const gap = Number(repeatMinutes) || 0;
   if (gap <= 0) return startAfter ? t("plan.once", { time: short(startAfter) }) : t("plan.soon");

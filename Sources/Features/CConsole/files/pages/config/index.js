@@ -75,13 +75,6 @@ async function read(host, again, scope) {
       ], { label: t("config.actions", { name }) }))]))));
 }
 
-/** Stores a parameter; undefined removes it. A parameter without `isForMaster` becomes public. */
-function write(name, entry) {
-  return parse.put("config", {
-    params: setOwn({}, name, entry === undefined ? { __op: "Delete" } : entry.value), masterKeyOnly: setOwn({}, name, entry?.isForMaster ?? false),
-  });
-}
-
 /** Stores a parameter and offers to undo that. The undo shortcut waits for it. */
 const store = (...all) => whileRecording(change(...all));
 
@@ -94,7 +87,8 @@ async function change(name, entry, words, again) {
       again();
       throw new Error(t("config.changedSince", { name }));
     }
-    await write(name, next);
+    // A parameter without `isForMaster` becomes public.
+    await parse.put("config", { params: setOwn({}, name, next === undefined ? { __op: "Delete" } : next.value), masterKeyOnly: setOwn({}, name, next?.isForMaster ?? false) });
   };
   await replace(before, entry);
   await again();
@@ -154,7 +148,6 @@ async function remove(name, again) {
   await store(name, undefined, t("word.deleted", { name }), again).catch(complain);
 }
 
-/** Shows the history of a parameter from the latest audit entries. */
 function history(name, again) {
   openDialog({ title: t("config.title", { name }), kind: "sheet" }, (close) => {
     const host = h("div", loading(3));

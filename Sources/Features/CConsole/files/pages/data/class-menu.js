@@ -161,7 +161,6 @@ export function openExport(page) {
   });
 }
 
-/** Shows the progress until the export ends. */
 async function follow(first, host, foot, stop) {
   const bar = h("progress", { max: String(Math.max(1, first.total)), value: 0, "aria-label": t("export.go") });
   const words = h("p", { role: "status" }, t("export.waiting"));

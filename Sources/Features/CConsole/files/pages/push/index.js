@@ -10,7 +10,7 @@ import { composer, openReport } from "./compose.js";
 
 addWords({
   "push.hint": "Notifications to the devices of your users.", "push.off": "Push is not set up", "push.offHint": "Set the option push. See docs/push.md.", "push.list": "Pushes",
-  "push.none": "No push yet. The first one appears here as soon as it is sent.", "push.state": "State", "push.sent": "Sent", "push.to": "To", "push.state.scheduled": "scheduled",
+  "push.none": "No push yet. The first one appears here as soon as it is sent.", "push.sent": "Sent", "push.to": "To", "push.state.scheduled": "scheduled",
   "push.state.pending": "waiting", "push.state.running": "sending", "push.state.succeeded": "done", "push.state.failed": "failed", "push.dryRun": "dry run", "push.noText": "without a text",
   "push.actions": "Actions of the push \u201c{text}\u201d", "push.cancel": "Cancel the push", "push.cancelText": "\u201c{text}\u201d is not sent.", "push.cancelled": "The push is cancelled",
   "push.back": "The push is scheduled again", "push.begun": "It has already started.", "push.failures": "Devices that were not reached", "push.report": "Dry-run report", "push.show": "Content",
@@ -18,7 +18,6 @@ addWords({
 });
 
 const STATES = ["scheduled", "pending", "running", "succeeded", "failed"];
-/** The interval in milliseconds for reading active pushes. */
 const PAUSE = 1500;
 
 export function open(scope) {
@@ -76,11 +75,11 @@ async function read(host, watch, scope) {
   }
   if (scope.aborted) return;
   keepFocus(host, () => put(host, h("h2", t("push.list")), rows.length === 0 ? h("p.quiet", t("push.none"))
-    : table(t("push.list"), [[t("word.text")], [t("push.state")], [t("push.sent"), ".right"], [t("word.failed"), ".right"], [t("push.to"), ".wide.mono"], [t("word.when"), ".wide"], ["", ".actions"]], rows.map((row) => [
+    : table(t("push.list"), [[t("word.text")], [t("word.state")], [t("push.sent"), ".right"], [t("word.failed"), ".right"], [t("push.to"), ".wide.mono"], [t("word.when"), ".wide"], ["", ".actions"]], rows.map((row) => [
       [shown(textOf(row), 120), row.errorMessage && h("div.bad", shown(typeof row.errorMessage === "string" ? row.errorMessage : row.errorMessage.error ?? JSON.stringify(row.errorMessage), 200))],
       isDryRun(row) && row.status === "succeeded" ? t("push.dryRun") : h("span", { class: row.status === "failed" ? "bad" : "" }, STATES.includes(row.status) ? t("push.state." + row.status) : shown(row.status ?? "", 30)),
       isDryRun(row) ? "\u2013" : count(row.numSent ?? 0), isDryRun(row) ? "\u2013" : h("span", { class: row.numFailed ? "bad" : "quiet" }, count(row.numFailed ?? 0)),
-      audience(row), whenOf(row), menu(row, again)]))));
+      !row.query || row.query === "{}" ? h("span.quiet", t("cell.everybody")) : shown(typeof row.query === "string" ? row.query : JSON.stringify(row.query), 120), whenOf(row), menu(row, again)]))));
   if (watch.isOn || !rows.some(({ status }) => ["pending", "running"].includes(status))) return;
   watch.isOn = true;
   await pause(scope, PAUSE);
@@ -90,11 +89,6 @@ async function read(host, watch, scope) {
 
 const isDryRun = ({ source }) => source === "dryRun";
 
-function audience({ query }) {
-  if (!query || query === "{}") return h("span.quiet", t("cell.everybody"));
-  return shown(typeof query === "string" ? query : JSON.stringify(query), 120);
-}
-
 const menu = (row, again) => iconButton("more", t("push.actions", { text: cut(textOf(row), 40) }), (event) => openMenu(event.currentTarget, [
   { words: t("push.show"), icon: "code", do: () => openDialog({ title: t("push.show"), kind: "sheet" }, () => ({ body: h("pre.mono.wrap", plain(JSON.stringify(payload(row), null, 2), 20_000).replaceAll("\u23ce", "\n")) })) },
   isDryRun(row) && { words: t("push.report"), icon: "check", do: () => openReport(row, "report") },
@@ -102,7 +96,6 @@ const menu = (row, again) => iconButton("more", t("push.actions", { text: cut(te
   row.status === "scheduled" && { words: t("push.cancel"), icon: "close", isDanger: true, do: () => cancel(row, again) },
 ]));
 
-/** Cancels a push that hasn't started. */
 async function cancel(row, again) {
   if (!(await confirm({ title: t("push.cancel"), text: t("push.cancelText", { text: cut(textOf(row), 80) }), button: t("push.cancel"), isDanger: true }))) return;
   try {

@@ -117,7 +117,6 @@ export function deleteIndex(className, index) {
     () => change(className, { indexes: setOwn({}, index, { __op: "Delete" }) }), t("gone.indexDone", { index }));
 }
 
-/** The error code for deleting a class that still has objects. */
 const NOT_EMPTY = 255;
 
 export function dropClass(className) {
