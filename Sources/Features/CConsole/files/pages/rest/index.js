@@ -5,6 +5,7 @@ import { button, h, icon, labelled, option, problemLine, put, textField } from "
 import { addKeys, isCovered } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
 import { session, setTitle } from "../../core/session.js";
+import { effect } from "../../core/signal.js";
 import { addWords, bytes, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
 import { classes, loadClasses, typeOf } from "../../data/schema.js";
@@ -16,7 +17,7 @@ addWords({
   "rest.hint": "Send any REST API request, and get the code for it.", "rest.method": "Method", "rest.path": "Path below the mount",
   "rest.query": "Parameters, one per line: where={\"plays\":{\"$gt\":5}}", "rest.body": "Body (JSON)",
   "rest.onlyReads": "As someone else, you can only read and call functions.", "rest.planHint": "How the database would find these objects",
-  "rest.took": "{status} in {ms} ms, {size}", "rest.headers": "Header fields", "rest.tree": "As a tree", "rest.json": "As JSON", "rest.code": "As an app sends it",
+  "rest.took": "{status} in {ms} ms, {size}", "rest.headers": "Header fields", "rest.tree": "As a tree", "rest.json": "As JSON", "rest.code": "As an app sends it", "rest.without": "As an app sends it, without the master key",
   "rest.sdk": "Code for the SDKs", "rest.keys": "Set keys as environment variables. Apps never send the master key.",
   "rest.bad": "The body is not JSON: {problem}", "rest.badQuery": "Write parameters like name=value: {line}",
   "rest.badPath": "Write paths like classes/Track, without dots between slashes and without ?.", "rest.sure": "{method} {path}",
@@ -27,22 +28,23 @@ const PATHS = ["classes/", "users", "users/me", "roles", "sessions", "installati
   "push_audiences", "cloud_code/jobs", "files/", "serverInfo", "security", "slow_queries", "index_advice", "scriptlog"];
 const METHODS = ["GET", "POST", "PUT", "DELETE"];
 const MOST = 50;
-/** The maximum number of displayed characters of a response. */
 const SHOWN = 200_000;
 
 const history = [];
+/** The request as typed, which the page keeps while another page is open. */
+const draft = { body: "{}" };
 
 export function open(scope) {
   const { server } = session.peek();
   setTitle(t("rail.rest"));
   const asked = route.peek().query;
   const method = h("select", { "aria-label": t("rest.method"), onchange: () => draw() }, METHODS.map((name) => option(name, name)));
-  const path = textField({ "aria-label": t("rest.path"), list: "rest-paths", value: asked.get("path") ?? "classes/", oninput: () => draw() });
-  const query = h("textarea", { name: "query", rows: "3", spellcheck: "false", value: asked.get("query") ?? "", oninput: () => draw() });
-  const body = h("textarea", { name: "body", rows: "6", spellcheck: "false", value: "{}", oninput: () => draw() });
+  const path = textField({ "aria-label": t("rest.path"), list: "rest-paths", oninput: () => draw() });
+  const query = h("textarea", { name: "query", rows: "3", spellcheck: "false", oninput: () => draw() });
+  const body = h("textarea", { name: "body", rows: "6", spellcheck: "false", oninput: () => draw() });
   const bodyRow = labelled(t("rest.body"), body);
   const as = h("select", { "aria-label": t("call.as"), onchange: () => draw() }, ["master", "nobody", "user"].map((name) => option(name, t("call." + name))));
-  const who = textField({ "aria-label": t("call.who"), placeholder: t("call.who") });
+  const who = textField({ "aria-label": t("call.who"), placeholder: t("call.who"), oninput: () => draw() });
   const hint = h("p.quiet", t("rest.onlyReads"));
   const problem = problemLine();
   const answer = h("section.panel", { hidden: true, role: "status" });
@@ -54,7 +56,7 @@ export function open(scope) {
 
   function read() {
     const text = path.value.trim().replace(/^\/+/, "");
-    if (!text || /[?#]/.test(text) || text.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part))) throw new Error(t("rest.badPath"));
+    if (!text || /[?#]|\/$/.test(text) || text.split("/").some((part) => /^(\.|%2e){1,2}$/i.test(part))) throw new Error(t("rest.badPath"));
     const lines = query.value.split("\n").map((line) => line.trim()).filter(Boolean).map((line) => {
       const place = line.indexOf("=");
       if (place < 1) throw new Error(t("rest.badQuery", { line }));
@@ -115,43 +117,52 @@ export function open(scope) {
     history.length = Math.min(history.length, MOST);
     drawPast();
   }
+  function fill(request) {
+    for (const [name, control] of Object.entries({ method, path, query, body, as, who })) control.value = request[name] ?? control.value;
+    draw();
+  }
   function drawPast() {
     past.hidden = history.length === 0;
     put(past, h("h2", t("word.history")), history.map((one) => h("button.member.line.past", { onclick: () => {
-      method.value = one.method;
-      path.value = one.path;
-      query.value = one.query;
-      if (one.body !== undefined) body.value = one.body;
-      draw();
+      fill(one);
       path.focus();
     } }, h("b.mono", one.method), h("span.grow.mono", shown(one.path + (one.query ? " " + one.query : ""), 160)), h("span", { class: one.status >= 400 ? "bad" : "quiet" }, String(one.status)))));
   }
   function draw() {
+    Object.assign(draft, { method: method.value, path: path.value, query: query.value, body: body.value, as: as.value, who: who.value });
     const isWrite = ["POST", "PUT"].includes(method.value);
     bodyRow.hidden = !isWrite;
     plan.hidden = method.value !== "GET" || !/^\/*(classes\/[^/]+|users|roles|sessions|installations)\/*$/i.test(path.value.trim());
     who.hidden = as.value !== "user";
     hint.hidden = as.value === "master" || mayBeAnother();
+    const heading = t(as.value === "master" ? "rest.without" : "rest.code");
     let text;
     try {
       const request = read();
       text = curl({ ...request, address: url(server.publicServerURL ?? location.origin + server.mount, request.path, request.query), who: as.value, server });
     } catch (reason) {
-      put(codes, h("h2", t("rest.code")), h("p.quiet", plain(reason.message, 200)));
+      put(codes, h("h2", heading), h("p.quiet", plain(reason.message, 200)));
       return;
     }
-    put(codes, h("h2", t("rest.code")), h(".line", copyButton(text), h("a", { href: address("start") }, t("rest.sdk"))),
+    put(codes, h("h2", heading), h(".line", copyButton(text), h("a", { href: address("start") }, t("rest.sdk"))),
       h("pre.mono.code", text), h("p.quiet", t("rest.keys")));
   }
   const paths = h("datalist", { id: "rest-paths" });
-  const complete = () => put(paths, [...PATHS, ...[...(classes.peek()?.keys() ?? [])].filter((name) => !name.startsWith("_")).flatMap((name) => [`classes/${name}`, `schemas/${name}`])].map((text) => h("option", { value: text })));
-  complete();
-  if (!classes.peek()) loadClasses().then(() => !scope.aborted && complete());
+  const complete = () => {
+    const own = [...(classes()?.keys() ?? [])].filter((name) => !name.startsWith("_"));
+    put(paths, [...PATHS, ...own.flatMap((name) => [`classes/${name}`, `schemas/${name}`])].map((text) => h("option", { value: text })));
+    if (!path.value && own[0]) fill({ path: "classes/" + own[0] });
+  };
   addKeys(t("word.requests"), { "Mod+Enter": { words: t("word.send"), isAlways: true, do: ({ repeat }) => isCovered() ? false : repeat || submit.click() } }, scope);
-  draw();
-  drawPast();
+  fill(draft);
   // The address can set only a path and parameters, so nobody else can prepare the body.
-  if ([...asked].length) go(address("rest"), true);
+  if (asked.size) {
+    fill({ method: "GET", path: asked.get("path"), query: asked.get("query") ?? "" });
+    go(address("rest"), true);
+  }
+  effect(complete, scope);
+  if (!classes.peek()) loadClasses();
+  drawPast();
   return h(".page", h("header.head", h("h1", t("rail.rest")), h("span.quiet.words", t("rest.hint"))), h(".scroll", h("section.panel",
     h(".line.request", h(".method", method), path, submit, plan), paths, labelled(t("rest.query"), query), bodyRow, h(".line.wrap", labelled(t("call.as"), as), who), hint, problem), answer, codes, past));
 }
@@ -163,10 +174,8 @@ function inLines(text) {
 }
 
 // Characters that could deceive in an editor or terminal are escaped, which JSON reads as the same text.
-const UNSAFE = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\ud800-\udfff]/g;
-const hex = (character) => character.charCodeAt(0).toString(16).padStart(4, "0");
-
-const safeJSON = (text) => text.replace(UNSAFE, (character) => "\\u" + hex(character));
+const UNSAFE = /[[\p{Cc}\p{Cf}\p{Cs}\p{DI}\p{Z}\u2800\u{10000}-\u{10ffff}]--[\t\n\r ]]/gv;
+const safeJSON = (text) => text.replace(UNSAFE, (match) => match.split("").map((unit) => "\\u" + unit.charCodeAt(0).toString(16).padStart(4, "0")).join(""));
 
 const shell = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 
