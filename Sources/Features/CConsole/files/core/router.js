@@ -42,9 +42,12 @@ export function onLeave(body, scope) {
 export function go(to, isReplacing = false) {
   if (to === location.pathname + location.search) return;
   for (const body of leaving) body();
-  history[isReplacing ? "replaceState" : "pushState"](null, "", to);
+  history[isReplacing ? "replaceState" : "pushState"]({ from: isReplacing ? remembered().from : location.pathname }, "", to);
   route.set(read());
 }
+
+/** Leaves a page for the one that contains it: goes back if that is the previous entry, which keeps its filter and position. */
+export const leave = (to) => (remembered().from === to ? history.back() : go(to));
 
 /** Stores values in the current history entry, such as the scroll position of a list. */
 export function remember(values) {
@@ -63,6 +66,6 @@ export function start() {
     if (link.target || link.hasAttribute("download") || link.origin !== location.origin) return;
     if (!link.pathname.startsWith(base)) return;
     event.preventDefault();
-    go(link.pathname + link.search);
+    (link.matches(".back, .crumb") ? leave : go)(link.pathname + link.search);
   });
 }
