@@ -1,6 +1,6 @@
 /** The log: the latest lines, and new ones as they arrive. */
 
-import { pause, send } from "../../core/api.js";
+import { base, pause, send } from "../../core/api.js";
 import { button, debounce, h, icon, option, put, textField } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
@@ -20,7 +20,6 @@ addWords({
 });
 
 const MOST = 10_000;
-/** The delay in milliseconds before the next lines are requested. */
 const PAUSE = 400;
 const FILTERS = ["level", "text", "function", "request", "console"];
 
@@ -30,7 +29,8 @@ let follows = true;
 export function open(scope) {
   setTitle(t("rail.logs"));
   const filters = () => Object.fromEntries(FILTERS.map((name) => [name, route.peek().query.get(name) ?? ""]));
-  const set = (change) => go(address("logs", [], { ...filters(), ...change }), true);
+  // Typing may have ended on a page that was left.
+  const set = (change) => scope.aborted || go(address("logs", [], { ...filters(), ...change }), true);
   const text = textField({ type: "search", "aria-label": t("logs.text"), placeholder: t("logs.text"), maxlength: "200", oninput: debounce(250, () => set({ text: text.value })) });
   const level = h("select", { "aria-label": t("logs.level"), onchange: () => set({ level: level.value }) },
     ["", "warn", "error"].map((value) => option(value, t(value ? "logs." + value : "logs.all"))));
@@ -106,6 +106,8 @@ function follow(host, foot, filters, scope, known) {
         const after = [...log.places].map((place) => place.join(".")).join(",");
         const { body } = await send("GET", "logs", { query: { ...given(filters), after: after || undefined, wait: isFirst ? undefined : 20 }, signal: scope });
         if (scope.aborted) return;
+        // The server leaves out requests of the console, but not failed ones. Those during an outage would hide others.
+        if (!filters.console && !filters.request) body.lines = body.lines.filter(({ fields }) => fields.status !== 503 || !String(fields.path).startsWith(base));
         const [process, number] = body.next.split(".");
         // Another process has its own positions. Lines already received are not repeated.
         const isNew = !log.places.has(process);
