@@ -106,6 +106,7 @@ def scenario_79_headline_turns_red_and_back_by_itself(console, rest):
     console.wait_text("found", ".looking", 60)
     console.browser.call("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
     console.wait_text("The server doesn't respond", "main h2.bad")
+    assert "answers" not in console.text("main") and "found" not in console.text("main"), console.text("main")
     console.browser.call("Network.emulateNetworkConditions", offline=False, latency=0, downloadThroughput=-1, uploadThroughput=-1)
     console.wait_text("found", ".looking")
     # Sessions can't be read, as in a frozen database.

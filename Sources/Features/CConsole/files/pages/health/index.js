@@ -1,9 +1,10 @@
 /** Health: whether the parts respond, the doctor's findings and fixes, the security check, mails and backups. */
 
-import { download, parse, pause, POLL, send } from "../../core/api.js";
+import { download, isReachable, parse, pause, POLL, send } from "../../core/api.js";
 import { button, h, icon, linked, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { session, setTitle } from "../../core/session.js";
+import { effect } from "../../core/signal.js";
 import { addWords, ago, bytes, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus } from "../../parts/dialog.js";
 import { complain, failed, loading, toast } from "../../parts/states.js";
@@ -20,8 +21,6 @@ addWords({
   "health.down": "The database doesn't respond", "health.good": "All was well at {when}.",
 });
 
-const LABELS = { error: "word.error", warning: "word.warning", note: "health.note" };
-
 /** The milliseconds after which a server that doesn't respond counts as down, and those after which the doctor's report is out of date. */
 const [PATIENCE, FRESH] = [6000, 300_000];
 
@@ -29,7 +28,10 @@ const [PATIENCE, FRESH] = [6000, 300_000];
 let good;
 
 export function open(scope) {
-  const parts = { hint: h("span.quiet.words"), backups: backupPanel(scope) };
+  const backups = h(".form", loading(2));
+  readBackups(backups, scope);
+  /** `limit` is the age in milliseconds above which a report is replaced, 0 after an outage. */
+  const parts = { hint: h("span.quiet.words"), backups: h(".panel", h("h2", t("backups.title")), backups), limit: FRESH };
   const body = h(".scroll", { tabIndex: 0 }, loading());
   const look = parts.look = button(".button.primary", () => examine(body, parts, scope), icon("refresh"), h("span.words", t("health.look")));
   look.setAttribute("aria-label", t("health.look"));
@@ -40,10 +42,16 @@ export function open(scope) {
 }
 
 async function poll(body, parts, scope) {
-  for (let isFirst = true; !scope.aborted; await pause(scope)) {
+  effect(() => {
+    if (isReachable()) return;
+    parts.limit = 0;
+    draw(body, parts, [outage(t("net.down"))]);
+  }, scope);
+  for (; !scope.aborted; await pause(scope)) {
     const health = await read(body, parts, scope);
-    if (health && isFirst && !(Date.now() - new Date(health.doctor?.at) < FRESH)) examine(body, parts, scope);
-    isFirst &&= !health;
+    if (!health || parts.isChecking) continue;
+    if (Date.now() - new Date(health.doctor?.at ?? 0) >= parts.limit) examine(body, parts, scope);
+    parts.limit = Infinity;
   }
 }
 
@@ -58,9 +66,11 @@ async function read(body, parts, scope) {
     const down = Object.entries(health.checks ?? {}).filter(([, { status }]) => status !== "up").map(([name]) => name);
     if (down.length === 0) good = new Date().toISOString();
     const isOut = down.includes("database");
+    if (isOut) parts.limit = 0;
     draw(body, parts, [isOut ? outage(t("health.down")) : findings(health.doctor, down.length, parts, () => read(body, parts, scope), scope), partsPanel(health), securityPanel(report), mailPanel(health)]);
     return !isOut && health;
   } catch (problem) {
+    parts.limit = 0;
     // A gateway sends 502 or 504 for a server that is down. The route itself fails only without the session's database.
     const { status } = problem;
     if (!scope.aborted) draw(body, parts, [status > 0 && status < 500 ? failed(problem) : outage(t([500, 503].includes(status) ? "health.down" : "net.down"))]);
@@ -97,7 +107,8 @@ async function examine(body, parts, scope) {
   try {
     await finish((await send("POST", "doctor", { body: {}, signal: scope })).body, scope);
   } catch (problem) {
-    if (!scope.aborted) complain(problem);
+    // A check that an outage ended is made again after it.
+    if (!scope.aborted && parts.limit > 0) complain(problem);
   }
   parts.isChecking = false;
   parts.text = parts.report = undefined;
@@ -116,7 +127,6 @@ function findings(doctor, down, parts, again, scope) {
     doctor.findings.map((finding) => row(finding, again, scope)));
 }
 
-/** Shows the last result of each component, with its error if it failed. */
 function partsPanel({ checks, errors }) {
   const known = ["database", "databaseWrites", "fileStore"];
   return checks && h(".panel", h("h2", t("health.parts")), Object.entries(checks).map(([name, { status, reason }]) => h(".line.member",
@@ -130,7 +140,7 @@ function row(finding, again, scope) {
   const go = fix && isOwner && button(".button", () => putRight(finding, go, again, scope), t("health.fix"));
   go?.setAttribute("aria-label", t("health.fixOf", { subject }));
   return h(".line.member.wrap", h(".grow",
-    h("div", h(severity === "error" ? "span.tag.bad" : severity === "warning" ? "span.tag.warn" : "span.tag", t(LABELS[severity] ?? "health.note")), " ", h("b", shown(subject, 100))),
+    h("div", severity === "error" ? h("span.tag.bad", t("word.error")) : severity === "warning" ? h("span.tag.warn", t("word.warning")) : h("span.tag", t("health.note")), " ", h("b", shown(subject, 100))),
     h("div", shown(words, 600)),
     examples && h(".quiet", t("health.examples", { examples: examples.slice(0, 5).map((text) => plain(text, 60)).join(", ") })),
     fix && !isOwner && h(".quiet", t("health.owner")),
@@ -164,17 +174,10 @@ const mailPanel = ({ mails }) => h(".panel", h("h2", t("health.mails")), h("p", 
 
 addWords({
   "backups.title": "Backups", "backups.dump": "Back up this database with its own tools, as docs/maintenance.md says.",
-  "backups.off": "Set the option console.backupFolder to make them here. Without it, on the server:", "backups.folder": "Stored in {folder}; nothing deletes them. Keep some on another machine.",
+  "backups.off": "Set console.backupFolder to make them here. Otherwise, on the server, with its file and flags:", "backups.folder": "Stored in {folder}; nothing deletes them. Keep some on another machine.",
   "backups.none": "No backups yet.", "backups.owner": "Owners make and download backups.", "backups.make": "Make a backup", "backups.making": "Making the backup; apps keep running.",
   "backups.stopped": "Stopped. There is no backup.", "backups.made": "Backup {name} created", "backups.takeOf": "Download {name}", "backups.restore": "Restore one into a data folder, on any machine:",
 });
-
-/** Creates the panel of backups, which loads its own content. */
-function backupPanel(scope) {
-  const host = h(".form", loading(2));
-  readBackups(host, scope);
-  return h(".panel", h("h2", t("backups.title")), host);
-}
 
 async function readBackups(host, scope) {
   try {
