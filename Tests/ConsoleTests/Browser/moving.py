@@ -604,6 +604,17 @@ def scenario_47_lists_previews_and_deletes_files(console, rest):
     console.wait("document.querySelector('dialog') === null && blobs === 0")
 
 
+def scenario_47_offers_files_uploaded_by_apps(console, rest):
+    mark = f"n{time.time_ns()}"
+    console.open("files", text=mark)
+    console.wait_text("0 files", ".head")
+    upload(rest, f"{mark}.txt", "words", "text/plain")
+    console.wait_text("Refresh", ".head", 6)
+    console.click_text("Refresh", ".head")
+    console.wait_text("1 file", ".head")
+    assert "Refresh" not in console.text(".head"), console.text(".head")
+
+
 def scenario_69_previews_run_no_code_of_uploaded_files(console, rest):
     mark = f"h{time.time_ns()}"
     script = "<script>window.ran=1;parent.ran=1</script>"

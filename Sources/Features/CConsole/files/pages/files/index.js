@@ -1,6 +1,6 @@
 /** Uploaded files: a paged list, a safe preview, and deletion. */
 
-import { send } from "../../core/api.js";
+import { poll, POLL, send } from "../../core/api.js";
 import { button, h, icon, option, put } from "../../core/dom.js";
 import { address, go, route } from "../../core/router.js";
 import { mayWrite, session, setTitle } from "../../core/session.js";
@@ -9,7 +9,7 @@ import { addWords, bytes, date, plain, shown, t } from "../../core/words.js";
 import { fileName } from "../../data/cells.js";
 import { show, store, takeDrops, thumbnail } from "../../data/editors/file.js";
 import { confirm, openDialog } from "../../parts/dialog.js";
-import { complain, copyButton, empty, failed, loading, table, toast } from "../../parts/states.js";
+import { complain, copyButton, empty, failed, loading, offer, table, toast } from "../../parts/states.js";
 
 addWords({
   "files.number": "{n} {n|file|files}, {size}", "files.part": "more than {n} {n|file|files}; the list is not complete", "files.find": "Find by name", "files.sort": "Order", "files.modified": "Newest first",
@@ -29,8 +29,14 @@ export function open(scope) {
   const sort = h("select", { "aria-label": t("files.sort"), onchange: () => change({ sort: sort.value }) }, SORTS.map((name) => option(name, t("files." + name), name === (query().get("sort") ?? "modified"))));
   const input = h("input.sr", { type: "file", tabIndex: -1, "aria-label": t("files.upload"), onchange: () => input.files[0] && upload(input.files[0]) });
   const next = latest(scope);
-  const load = (inner) => fill(list, number, { text: query().get("text") ?? "", sort: SORTS.includes(query().get("sort")) ? query().get("sort") : "modified" }, inner, again);
-  const again = () => load(next());
+  const newer = h("span.newer");
+  const asked = () => ({ text: query().get("text") ?? "", sort: SORTS.includes(query().get("sort")) ? query().get("sort") : "modified" });
+  const again = () => fill(list, number, asked(), next(), again);
+  poll(async () => {
+    const known = number.textContent;
+    const { body } = await send("GET", "files", { query: asked(), signal: scope, headers: POLL });
+    if (known && known === number.textContent) offer(newer, figures(body) !== known && t("grid.refresh"), again);
+  }, scope);
   const upload = async (file) => {
     try {
       await store(file);
@@ -41,7 +47,7 @@ export function open(scope) {
     }
     input.value = "";
   };
-  const element = h("section.content.files", h("header.head", h("h1", t("rail.files")), number, h(".space"), mayWrite() && [input, button(".button.primary", () => input.click(), icon("up"), h("span.words", t("files.upload")))]),
+  const element = h("section.content.files", h("header.head", h("h1", t("rail.files")), number, newer, h(".space"), mayWrite() && [input, button(".button.primary", () => input.click(), icon("up"), h("span.words", t("files.upload")))]),
   h(".filters", text, sort), list);
   takeDrops(element, (file) => mayWrite() && upload(file), scope);
   setTitle(t("rail.files"));
@@ -55,13 +61,14 @@ export function open(scope) {
   return element;
 }
 
+const figures = ({ total, isComplete, bytes: size }) => (isComplete ? t("files.number", { n: total, size: bytes(size) }) : t("files.part", { n: total }));
+
 async function fill(list, number, { text, sort }, scope, again) {
   put(list, loading());
   try {
     const read = async (after) => (await send("GET", "files", { query: { text, sort, after }, signal: scope })).body;
     const first = await read();
-    const { total, isComplete } = first;
-    put(number, isComplete ? t("files.number", { n: total, size: bytes(first.bytes) }) : t("files.part", { n: total }));
+    put(number, figures(first));
     if (first.files.length === 0) {
       put(list, text ? empty({ picture: "search", title: t("files.none"), text: t("word.shorter") }) : empty({ picture: "file", title: t("files.empty"), text: t("files.emptyHint") }));
       return;
