@@ -8,10 +8,10 @@ import { isServerClass, ranked } from "../../data/schema.js";
 addWords({
   "diagram.label": "Diagram of {n} {n|class|classes}; the table below shows the same",
   "diagram.box": "{class}, {n} {n|field|fields}. Enter opens it, Alt with arrows moves it.", "diagram.order": "Reset positions",
-  "diagram.server": "System classes", "diagram.around": "Around", "diagram.hint": "Drag a box, or move it with Alt and the arrows. Double lines are relations.",
+  "diagram.server": "System classes", "diagram.around": "Around", "diagram.hint": "Drag a box, or move it with Alt and the arrows. Double lines are relations, ! is required.",
 });
 
-const WIDTH = 184;
+const WIDTH = 200;
 const ROW = 18;
 const HEAD = 26;
 const GAP = { x: 72, y: 20 };
@@ -165,7 +165,9 @@ function boxElement(name, box, fields) {
     svg("rect", { width: WIDTH, height: box.height, rx: 8 }), line("name", 10, 18, plain(name, 20)), svg("path", { d: `M0 ${HEAD}h${WIDTH}` }));
   box.rows.forEach((field, index) => {
     const y = HEAD + 4 + (index + 1) * ROW - 5;
-    group.append(line(field.required ? "required" : "field", 10, y, plain(field.name, 13) + (field.required ? "*" : "")), line("type", WIDTH - 10, y, plain(field.targetClass ?? field.type, 10), true));
+    const type = field.targetClass ?? field.type;
+    // Each text gets the room that the other leaves.
+    group.append(line(field.required ? "required" : "field", 10, y, plain(field.name, Math.max(13, 24 - type.length)) + (field.required ? " *" : "")), line("type", WIDTH - 10, y, plain(type, Math.max(10, 24 - field.name.length)), true));
   });
   if (box.more > 0) group.append(line("type", 10, HEAD + 4 + (box.rows.length + 1) * ROW - 5, t("word.more", { n: box.more })));
   return group;
@@ -222,7 +224,6 @@ function connections(name, box, boxes) {
   });
 }
 
-/** Returns a path along points with rounded corners. */
 function rounded(points) {
   const toward = ([x, y], [toX, toY]) => {
     const part = Math.min(0.5, 8 / (Math.hypot(toX - x, toY - y) || 1));
