@@ -257,7 +257,7 @@ def scenario_58_changes_required_and_default_and_keeps_other_fields(console, res
 def scenario_59_diagram_boxes_and_lines_do_not_overlap(console, rest):
     names = [f"Box{number:02d}" for number in range(40)]
     for number, name in enumerate(names):
-        rest.define(name, text={"type": "String"}, **{f"to{other}": {"type": "Pointer", "targetClass": names[other]} for other in (number // 2, number // 3) if other != number},
+        rest.define(name, text={"type": "String"}, aVeryLongFieldName={"type": "GeoPoint"}, **{f"to{other}": {"type": "Pointer", "targetClass": names[other]} for other in (number // 2, number // 3) if other != number},
                     **({"all": {"type": "Relation", "targetClass": names[(number * 7) % 40]}} if number % 5 == 0 else {}))
     try:
         open_page(console, "schema", ".classes-drawing")
@@ -280,6 +280,11 @@ def scenario_59_diagram_boxes_and_lines_do_not_overlap(console, rest):
         assert crossed == [] and console.value("document.querySelectorAll('.lines path').length") > 4, crossed
         for name in names:
             assert name in console.text("main table"), name
+        # Names and types share a line.
+        assert console.value("""[...document.querySelectorAll('.box')].every((box) => [...box.querySelectorAll('text')].every((one, i, all) => {
+            const next = all[i + 1];
+            return one.getAttribute('y') !== next?.getAttribute('y') || one.getBoundingClientRect().right < next.getBoundingClientRect().left;
+        }))""")
         # A box moved with keys keeps its position.
         place = "document.querySelector('[data-class=Box07]').getAttribute('transform')"
         before = console.value(place)
@@ -701,7 +706,7 @@ def scenario_48_finds_users_and_manages_their_sessions_password_and_lock(console
     console.wait_text("through Inner", "main")
     console.wait_text("login", "main")
     console.wait_text("ios, Songs", "main")
-    console.wait("[...document.querySelectorAll('main .member')].some((e) => /^Last seen\\s*(now|.* ago)/.test(e.innerText))")
+    console.wait("[...document.querySelectorAll('main .member')].some((e) => /^Last log-in\\s*(now|.* ago)/.test(e.innerText))")
     assert console.text("main .avatar") == name[0].upper()
     buttons = console.value("[...document.querySelectorAll('main .panel:last-child .member button')].map((e) => e.textContent)")
     assert buttons[0] == "View" and buttons[-2:] == ["Set password", "Lock out"], buttons

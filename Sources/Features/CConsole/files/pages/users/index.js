@@ -94,7 +94,7 @@ function list(host, kind, scope) {
     oninput: debounce(150, () => show()), onkeydown: (event) => { if (event.key === "Enter") body.querySelector("a")?.click(); } });
   const next = latest(scope);
   const show = () => fill(body, number, kind, input ? input.value.trim() : "", next);
-  put(host, h("header.head", h("h1", t("rail.users")), number, h(".space"), h("a.button.wide", { href: address("data", [className]) }, className), adding(kind, show)), tabs(kind), input && h(".finding", input), body);
+  put(host, h("header.head", h("h1", t("users." + kind)), number, h(".space"), h("a.button.wide", { href: address("data", [className]) }, className), adding(kind, show)), tabs(kind), input && h(".finding", input), body);
   if (input) addKeys(t("users.users"), { "/": { words: t("users.find"), do: () => input.focus() } }, scope);
   show();
 }

@@ -18,7 +18,7 @@ import { endButton, how, tabs } from "./index.js";
 
 addWords({
   "one.gone": "No user has this id", "one.facts": "Account", "one.object": "Open object", "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password",
-  "one.hidden": "not shown to your role", "one.seen": "Last seen", "one.noSession": "no open session", "one.open": "may log in", "one.locked": "locked out", "one.paused": "locked after failed log-ins",
+  "one.hidden": "not shown to your role", "one.seen": "Last log-in", "one.noSession": "no open session", "one.open": "may log in", "one.locked": "locked out", "one.paused": "locked after failed log-ins",
   "one.noRoles": "No roles.", "one.through": "through {role}", "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}", "one.do": "Actions", "one.resetTitle": "Password reset",
   "one.resetHint": "Sends a mail with a link to choose a new one.", "one.resetDone": "If mails are set up, one is on its way to {email}", "one.passwordHint": "Replaces the password right away.",
   "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password", "one.lockTitle": "Access", "one.lockHint": "Rejects new sign-ins.", "one.lock": "Lock out",
@@ -65,7 +65,6 @@ function avatar(object, scope) {
 const panel = (words, ...content) => h("section.panel", h("h2", words), content);
 const fact = (words, value) => h(".line.member", h("span.quiet.operation", words), h("span.grow", value));
 
-/** Creates a panel that loads its content. */
 function later(scope, read) {
   const host = h("div", loading(2));
   read().then((content) => put(host, content), (problem) => { if (!scope.aborted) put(host, h("p.problem", problem.message)); });
@@ -85,11 +84,11 @@ function userPage(object, again, scope) {
     .then(({ results }) => results.length > 0 && put(state, h("span.bad", t("one.paused"))), () => {});
   const seen = h("span", "\u2026");
   const sessions = later(scope, async () => {
-    const { results } = await find("_Session", { user: pointer("_User", id) }, scope, { keys: "createdWith,expiresAt,installationId", order: "-updatedAt" });
-    put(seen, results.length > 0 ? h("time", { title: date(results[0].updatedAt, true) }, ago(results[0].updatedAt)) : drawnApart(t("one.noSession")));
+    const { results } = await find("_Session", { user: pointer("_User", id) }, scope, { keys: "createdWith,expiresAt,installationId", order: "-createdAt" });
+    put(seen, results.length > 0 ? h("time", { title: date(results[0].createdAt, true) }, ago(results[0].createdAt)) : drawnApart(t("one.noSession")));
     const devices = await devicesOf(results.map(({ installationId }) => installationId).filter((key) => typeof key === "string"), scope);
     return results.length === 0 ? h("p.quiet", t("one.noSessions")) : results.map((entry) => h(".line.member", h(".grow", h("div", { title: date(entry.createdAt, true) }, ago(entry.createdAt), " \u00b7 ", how(entry)),
-      h(".quiet", devices.has(entry.installationId) && [shown(devices.get(entry.installationId), 60), " \u00b7 "], entry.expiresAt?.iso ? t("one.ends", { when: ago(entry.expiresAt.iso) }) : "")), endButton(entry, again)));
+      h(".quiet", typeof entry.installationId === "string" && [shown(devices.get(entry.installationId) || entry.installationId, 60), " \u00b7 "], entry.expiresAt?.iso ? t("one.ends", { when: ago(entry.expiresAt.iso) }) : "")), endButton(entry, again)));
   });
   return h(".two", h("div",
     panel(t("one.facts"), fact(t("word.name"), shown(object.username ?? "", 80)),
@@ -100,7 +99,6 @@ function userPage(object, again, scope) {
   h("div", panel(t("users.sessions"), sessions), actions(object, name, isLocked, again)));
 }
 
-/** Loads installations as a `Map` of ids to device and app. */
 async function devicesOf(ids, scope) {
   if (ids.length === 0) return new Map();
   const { results } = await find("_Installation", { installationId: { $in: ids } }, scope, { keys: "installationId,deviceType,appName" });
