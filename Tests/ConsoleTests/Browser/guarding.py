@@ -234,6 +234,10 @@ def scenario_15_pages_offer_viewers_no_changes(console, rest):
         other.click(".content [aria-label='More actions']")
         other.wait("document.querySelector('.menu')")
         assert not [words for words in ("Import", "Delete", "Set a field") if words in other.text(".menu")], other.text(".menu")
+        # Pages for developers don't open, and say why.
+        other.open("health")
+        other.wait_text("Your role is viewer", "main")
+        assert other.value("location.pathname").endswith("/health"), other.value("location.pathname")
         assert other.faults() == []
 
 

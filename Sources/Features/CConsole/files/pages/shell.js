@@ -45,11 +45,6 @@ const pagesFor = ({ role }) => Object.fromEntries(Object.entries(PAGES).filter((
 /** Pages in the bar on phones. The others are below "More". */
 const IN_BAR = ["data", "schema", "users", "files"];
 
-/** Resumes the session of another tab, or asks the operator to sign in again. */
-async function renew() {
-  if (!(await resume())) await (await import("./account.js")).askToSignIn({ isAgain: true });
-}
-
 /** Builds the frame and opens the page in the address. */
 export function openShell() {
   const pages = pagesFor(session.peek().operator);
@@ -59,7 +54,7 @@ export function openShell() {
   // Shared by all requests rejected by the end of a session, so a late response doesn't reopen the form.
   let renewal = null;
   asks.signIn = () => {
-    renewal ??= renew().finally(() => { renewal = null; });
+    renewal ??= resume().then(async (isBack) => isBack || (await import("./account.js")).askToSignIn({ isAgain: true })).finally(() => { renewal = null; });
     return renewal;
   };
   watchOperator();
@@ -77,16 +72,17 @@ export function openShell() {
   const next = latest();
   effect(() => {
     const { page } = route();
-    const name = Object.hasOwn(pages, page) ? page : "data";
-    if (name !== page) {
-      go(address(name), true);
+    if (!Object.hasOwn(PAGES, page)) {
+      go(address("data"), true);
       // An address without a page opens rows immediately, not only a list.
       if (page === "") remember({ isEntry: true });
       return;
     }
-    if (name === shown) return;
-    shown = name;
-    openPage(pages[name], main, next());
+    if (page === shown) return;
+    shown = page;
+    const scope = next();
+    if (pages[page]) openPage(pages[page], main, scope);
+    else put(main, failed({ status: 403, message: t("rail." + page) }));
   });
 }
 
