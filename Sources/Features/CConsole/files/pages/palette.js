@@ -47,7 +47,12 @@ export function open(pages) {
   };
   const pick = (row) => {
     element.close();
-    if (row) go(row.to);
+    if (!row) return;
+    // The page takes the focus.
+    focused = null;
+    document.activeElement.blur();
+    go(row.to);
+    document.querySelector("r-grid")?.focus();
   };
   const search = debounce(180, async () => {
     const text = input.value.trim();
@@ -63,7 +68,8 @@ export function open(pages) {
     event.preventDefault();
     return mark();
   });
-  show(element, document.activeElement, () => true, () => {});
+  let focused = document.activeElement;
+  show(element, null, () => true, () => focused?.focus({ preventScroll: true }));
   draw();
   input.focus();
 }
