@@ -151,6 +151,35 @@ def scenario_22_scrolls_a_million_rows_with_a_proportional_bar(console, rest):
     rest.call("DELETE", "/purge/Million")
 
 
+def scenario_21_leaving_an_object_keeps_the_place_in_the_rows(console, rest):
+    rest.define("Placed", title={"type": "String"})
+    rest.insert("Placed", rows(600))
+    console.open_class("Placed")
+    console.value("document.querySelector('r-grid').geometry.moveRowTo(450, 600)")
+    console.wait("document.querySelector('r-grid').rows.at(455)")
+    console.at(455, "title")
+    for leave in (lambda: console.press("Escape"), lambda: console.click(".head a.crumb"), lambda: console.value("history.back()")):
+        console.press("Control+Enter")
+        console.wait("document.querySelector('.object .fields')")
+        console.settle()
+        leave()
+        console.wait("document.querySelector('r-grid')?.active.row === 455 && document.querySelector('r-grid').geometry.topRow > 430")
+        console.wait("document.activeElement.closest('r-grid')")
+
+
+def scenario_palette_moves_the_focus_to_the_chosen_class(console, rest):
+    for name in ("PaletteOne", "PaletteTwo"):
+        rest.define(name, title={"type": "String"})
+        rest.create(name, title="a")
+    console.open_class("PaletteOne")
+    console.value("document.querySelector('.classes a.class').focus()")
+    console.press("Control+k")
+    console.wait("document.querySelector('dialog.palette input')")
+    console.type("PaletteTwo")
+    console.press("Enter")
+    console.wait("location.pathname.endsWith('/PaletteTwo') && document.activeElement.closest('r-grid')")
+
+
 def scenario_23_shows_rows_with_equal_dates_once_each(console, rest):
     rest.define("Moment", title={"type": "String"}, plays={"type": "Number"})
     rest.insert("Moment", rows(1000, CREATED % 8))
@@ -192,7 +221,7 @@ def scenario_24_offers_rows_changed_by_apps(console, rest):
     rest.update("Moving", ids[2], title="theirs, too")
     rest.call("DELETE", f"/classes/Moving/{ids[3]}")
     rest.create("Moving", title="added")
-    console.wait_text("3 changed, 1 new", ".head", 5)
+    console.wait_text("2 changed, 1 deleted, 1 new", ".head", 5)
     # The header counts them as the list does: one was deleted, and one is new.
     rest.create("Moving", title="another")
     console.wait_text("7 objects", ".head", 8)
@@ -670,6 +699,22 @@ def scenario_35_new_object_form_has_all_fields_and_shows_the_acl(console, rest):
     assert made["name"] == "all of it" and made["ACL"] == {"*": {"read": True}} and made["cover"]["name"].endswith("cover.txt"), made
     members = rest.find("WholeTag", {"$relatedTo": {"object": {"__type": "Pointer", "className": "Whole", "objectId": made["objectId"]}, "key": "tags"}})
     assert [one["objectId"] for one in members] == [tag], members
+
+
+def scenario_35_new_object_form_has_fields_that_apps_added(console, rest):
+    rest.define("Grown", title={"type": "String"})
+    console.open_class("Grown")
+    rest.call("PUT", "/schemas/Grown", {"className": "Grown", "fields": {"first": {"type": "String"}}})
+    # An empty class shows new fields by itself.
+    console.wait("document.querySelector('.rows .list')?.innerText.includes('first')")
+    rest.create("Grown", title="a")
+    console.open_class("Grown")
+    rest.call("PUT", "/schemas/Grown", {"className": "Grown", "fields": {"second": {"type": "String"}}})
+    console.click_text("New object", ".head")
+    console.wait("document.querySelector('dialog.sheet')?.innerText.includes('second')")
+    console.click_text("Create", "dialog")
+    console.wait_text("2 objects", ".head")
+    assert console.value("document.querySelector('r-grid').columns.some(({ name }) => name === 'second')")
 
 
 def scenario_35_new_object_form_says_how_the_class_limits_an_open_acl(console, rest):

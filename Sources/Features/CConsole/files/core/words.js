@@ -32,7 +32,7 @@ const words = new Map(Object.entries({
   "classes.none": "No class has that name.", "classes.choose": "Choose a class",
   "classes.chooseHint": "Classes hold the objects of your app. Choose one in the list.", "classes.connect": "Connect an app", "classes.empty": "No classes yet",
   "classes.emptyHint": "Classes hold the objects of your app. Create the first one.", "grid.objects": "{n} {n|object|objects}",
-  "grid.new": "New object", "grid.newField": "New field", "grid.columns": "Columns", "grid.refresh": "Refresh", "grid.changedRows": "{n} changed", "grid.more": "More actions",
+  "grid.new": "New object", "grid.newField": "New field", "grid.columns": "Columns", "grid.refresh": "Refresh", "grid.changedRows": "{n} changed", "grid.goneRows": "{n} deleted", "grid.more": "More actions",
   "grid.empty": "No objects yet", "grid.emptyHint": "Apps create objects by saving them. You can also create the first one here.", "grid.nothing": "Nothing matches the filter",
   "grid.nothingHint": "No object of {class} matches all conditions. Remove one to see more.", "grid.clearFilter": "Remove the filter", "filter.add": "Filter",
   "grid.label": "Objects of {class}", "grid.select": "Select row {n}", "grid.local": "local", "grid.utc": "UTC", "cell.gone": "the object is gone",

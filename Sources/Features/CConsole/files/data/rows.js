@@ -44,7 +44,10 @@ export async function changedOf(path, rows, signal) {
   const { body } = await parse.get(path, { where: { objectId: { $in: ids } }, keys: "updatedAt", limit: ids.length }, { signal, headers: POLL });
   const now = new Map(body.results.map(({ objectId, updatedAt }) => [objectId, updatedAt]));
   // Changes that are being stored from here don't count.
-  return rows.filter((row) => !row.unstored?.length && !(now.get(row.id) <= row.updatedAt));
+  return rows.filter((row) => {
+    row.isGone = !now.has(row.id);
+    return !row.unstored?.length && !(now.get(row.id) <= row.updatedAt);
+  });
 }
 
 /** The rows of one class; `changed` notifies of everything that affects the display. */
@@ -188,11 +191,11 @@ export class Rows {
     return Math.max(0, (body.count ?? 0) - (top ? 0 : this.total));
   }
 
-  /** Returns the number of loaded rows of a range that were changed or deleted elsewhere. */
-  async countChanged(from, to, signal) {
+  /** Returns the loaded rows of a range that were changed or deleted elsewhere. */
+  async findChanged(from, to, signal) {
     const rows = [];
     for (let index = from; index <= to; index += 1) if (this.at(index)) rows.push(this.at(index));
-    return (await changedOf(this.path, rows, signal)).filter(({ id }) => this.indexOf(id) >= 0).length;
+    return (await changedOf(this.path, rows, signal)).filter(({ id }) => this.indexOf(id) >= 0);
   }
 
   /** Inserts a row at an index, such as a new object at the top. */

@@ -64,7 +64,7 @@ export function gridKeys(page) {
     Delete: { words: t("keys.clear") },
     "Alt+f": { words: t("keys.filterCell"), do: filterCell },
     f: { words: t("keys.filterCell"), do: filterCell },
-    "Alt+n": { words: t("grid.new"), do: () => mayWrite() && !page.as && import("./new.js").then(({ openNew }) => openNew(page)) },
+    "Alt+n": { words: t("grid.new"), do: () => page.create() },
     "Alt+r": { words: t("grid.refresh"), do: () => page.reload() },
     i: { words: t("word.inspector"), do: () => page.toggleInspector() },
     "Alt+i": { words: t("word.inspector"), do: () => page.toggleInspector() },
@@ -112,7 +112,6 @@ function selection(page) {
   ];
 }
 
-/** The maximum number of rows that are summed up. */
 const MOST = 5000;
 
 function sums(grid) {
@@ -136,7 +135,6 @@ function sums(grid) {
   }))];
 }
 
-/** Suggests the index that a slow find lacks, with the estimated time to build it. */
 function slowFind(page, lacks) {
   const seconds = (page.rows.slowest / 1000).toFixed(1);
   const fields = lacks.map((name) => name.replace(/^-/, "")).join(", ");
@@ -165,11 +163,12 @@ export function watchNewer(page) {
     const { rows } = page;
     if (!rows.isCounted) return;
     const { firstRow, lastRow } = page.grid.geometry?.view(rows.length) ?? { firstRow: 0, lastRow: -1 };
-    const [added, changed, changedTo] = await Promise.all([rows.countNewer(page.scope), rows.countChanged(firstRow, lastRow, page.scope), changedClass(page.className)]);
+    const [added, changed, changedTo] = await Promise.all([rows.countNewer(page.scope), rows.findChanged(firstRow, lastRow, page.scope), changedClass(page.className)]);
     if (rows !== page.rows) return;
     const fields = Object.keys(changedTo?.fields ?? {}).filter((name) => !page.description.fields.has(name)).length;
-    if (rows.length === 0 && added > 0) page.reload();
-    else offer(page.newer, [["grid.changedRows", changed], ["grid.newRows", added], ["grid.newFields", fields]].filter(([, n]) => n > 0).map(([words, n]) => t(words, { n })).join(", "), () => {
+    const gone = changed.filter(({ isGone }) => isGone).length;
+    if (rows.length === 0 && added + fields > 0) page.reload();
+    else offer(page.newer, [["grid.changedRows", changed.length - gone], ["grid.goneRows", gone], ["grid.newRows", added], ["grid.newFields", fields]].filter(([, n]) => n > 0).map(([words, n]) => t(words, { n })).join(", "), () => {
       if (added > 0) page.grid.moveTo(0, page.grid.active.column);
       page.reload();
     });

@@ -8,8 +8,9 @@ import { plain, shown, t } from "../../core/words.js";
 import { takesTyping } from "../../data/grid-keys.js";
 import "../../data/grid.js";
 import { eyesOf, Rows, showObjects } from "../../data/rows.js";
-import { choices, choose, classes, counts, loadClasses, loadCounts, savedViews, visible } from "../../data/schema.js";
+import { changedClass, choices, choose, classes, counts, loadClasses, loadCounts, replaceClass, savedViews, visible } from "../../data/schema.js";
 import { empty, failed, loading } from "../../parts/states.js";
+let current;
 
 /** Shows a class in an element until `scope` ends. */
 export function openClass(host, className, scope) {
@@ -28,6 +29,8 @@ export function openClass(host, className, scope) {
   page.grid = document.createElement("r-grid");
   page.grid.label = t("grid.label", { class: className });
   page.reload = () => reload(page);
+  page.create = () => createObject(page);
+  current = page;
   // Another user's view is read-only, and must not be updated with objects that the user can't read.
   if (!as) {
     showObjects({
@@ -108,15 +111,20 @@ function header(page) {
     tool("refresh", t("grid.refresh"), () => page.reload()),
     tool("columns", t("grid.columns"), async (anchor) => (await import("./class-menu.js")).openColumns(page, anchor)),
     tool("more", t("grid.more"), async (anchor) => (await import("./class-menu.js")).open(page, anchor)),
-    mayCreate(page) && button(".button.primary", () => createObject(page), icon("plus"), h("span.words", t("grid.new"))));
+    mayCreate(page) && button(".button.primary", page.create, icon("plus"), h("span.words", t("grid.new"))));
 }
 
 /** Sessions are created by log-ins. */
 const mayCreate = ({ className, as }) => mayWrite() && className !== "_Session" && !as;
 
+/** Opens the form for a new object, with the fields that apps added meanwhile. They open the page again. */
 async function createObject(page) {
-  const { openNew } = await import("./new.js");
-  await openNew(page);
+  if (!mayCreate(page)) return;
+  const [{ openNew }, changed] = await Promise.all([import("./new.js"), changedClass(page.className).catch(() => {})]);
+  if (page.scope.aborted) return;
+  if (changed) replaceClass(changed);
+  current.description = classes.peek().get(page.className);
+  await openNew(current);
 }
 
 /** Loads rows, and returns to a position if given. */
@@ -171,11 +179,10 @@ async function showNothing(page) {
     ? empty({ picture: "filter", title: t("grid.nothing"), text: t("grid.nothingHint", { class: page.className }), actions: [
       button(".button", () => page.change({ where: {} }), t("grid.clearFilter"))] })
     : empty({ title: t("grid.empty"), text: t("grid.emptyHint"), actions: [
-      mayCreate(page) && button(".button.primary", () => createObject(page), icon("plus"), t("grid.new")),
+      mayCreate(page) && button(".button.primary", page.create, icon("plus"), t("grid.new")),
       mayChangeClasses() && button(".button", page.newField, t("grid.newField"))].filter(Boolean) }));
 }
 
-/** Shows why the rows can't be loaded: the error, or in a user's view that the user has no access. */
 async function showProblem(page) {
   const { problem } = page.rows;
   if (page.as && problem.status >= 400 && problem.status < 500) await (await viewing()).showRefusal(page, problem);

@@ -3,7 +3,7 @@
 import { objectPath, parse, poll, send, SHORTEN } from "../../core/api.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
-import { address, go } from "../../core/router.js";
+import { address, leave } from "../../core/router.js";
 import { mayWrite } from "../../core/session.js";
 import { effect, latest, signal } from "../../core/signal.js";
 import { addWords, ago, count, date, plain, shown, t } from "../../core/words.js";
@@ -39,7 +39,7 @@ export async function openObject(host, className, objectId, outer, next = latest
   learn(className, object);
   const row = new Row(object);
   const fields = ranked(classes.peek().get(className));
-  const remove = async () => { if (await deleteRows({ className, reload() {} }, [row])) go(address("data", [className])); };
+  const remove = async () => { if (await deleteRows({ className, reload() {} }, [row])) leave(address("data", [className])); };
   const changed = signal(0);
   const notify = () => changed.set(changed.peek() + 1);
   showObjects({ className, find: (id) => (id === objectId ? row : undefined), notify, remove: (id) => id === objectId && again(), reload() {} }, scope);
@@ -60,20 +60,16 @@ export async function openObject(host, className, objectId, outer, next = latest
   const question = h("div");
   import("../access/index.js").then(({ mayPanel }) => put(question, mayPanel(className, () => objectId, scope)));
   const newer = h("span.newer");
-  poll(async () => offer(newer, (await changedOf(objectPath(className), [row], scope)).length > 0 && t("grid.changedRows", { n: 1 }), again), scope);
+  poll(async () => offer(newer, (await changedOf(objectPath(className), [row], scope)).length > 0 && t(row.isGone ? "grid.goneRows" : "grid.changedRows", { n: 1 }), again), scope);
   put(host, header(className, objectId, row, remove, scope, newer), h(".object",
     h(".object-main", h("section.panel", h("h2", t("word.fields")), list), json, history),
     h(".object-side", panel(t("object.access"), [access, question]), panel(t("word.pointsTo"), pointsTo), panel(t("object.pointedAt"), pointedAt(className, objectId, scope)))));
   addKeys(t("object.keys"), {
-    Escape: { words: t("object.back", { class: className }), do: () => leave(className) },
+    Escape: { words: t("object.back", { class: className }), do: () => leave(address("data", [className])) },
     "Alt+r": { words: t("grid.refresh"), do: again },
   }, scope);
   // If Tab was pressed while the object was loading, the focus stays.
   if (document.activeElement.matches("body, main")) host.querySelector(".fields button")?.focus({ preventScroll: true });
-}
-
-function leave(className) {
-  go(address("data", [className]));
 }
 
 const gone = (className, objectId) => empty({
@@ -82,13 +78,15 @@ const gone = (className, objectId) => empty({
 });
 
 function header(className, objectId, row, remove, scope, newer) {
-  const title = h("h1");
+  const [title, id] = [h("h1"), h("code.quiet.crumb", plain(objectId, 40))];
   effect(() => {
     namesChanged();
-    put(title, shown(nameOf(className, objectId) || objectId, 80));
+    const name = nameOf(className, objectId);
+    put(title, shown(name || objectId, 80));
+    id.hidden = !name;
   }, scope);
   return h("header.head", h("a.plain.back", { href: address("data", [className]), "aria-label": t("object.back", { class: className }) }, icon("back")),
-    h("a.crumb", { href: address("data", [className]) }, shown(className, 40)), h("span.quiet.crumb", "/"), title, h("code.quiet.crumb", plain(objectId, 40)),
+    h("a.crumb", { href: address("data", [className]) }, shown(className, 40)), h("span.quiet.crumb", "/"), title, id,
     h("button.plain", { "aria-label": t("object.copyId"), title: t("object.copyId"), onclick: () => navigator.clipboard?.writeText(objectId) }, icon("copy")), newer,
     h(".space"), mayWrite() && button(".plain.bad", remove, icon("trash"), h("span.words", t("delete"))));
 }
