@@ -22,7 +22,7 @@ addWords({
   "access.editWrite": "Edit the fields for update and delete", "access.hidden": "Hidden fields", "access.nothingHidden": "No field is hidden.",
   "access.hide": "Hide fields from …", "access.editHidden": "Change what is hidden from {who}", "access.new": "Default ACL of new objects",
   "access.editNew": "Edit the default ACL", "access.asks": "Check access", "access.object": "Object id (empty: the whole class)",
-  "access.chooseHint": "Choose a class to see and edit its permissions.",
+  "access.chooseHint": "Choose a class to see its permissions.",
 });
 
 export function open(scope) {
@@ -52,7 +52,8 @@ function showClass(content, className, scope) {
     const limits = limitsOf(permissions);
     const fresh = summary(own(permissions).get("ACL"), limits);
     put(rules,
-      h("section.panel", h("h2", t("access.class")), h("p.quiet", t("access.classHint")), OPERATIONS.map((operation) => operationLine(permissions, operation, edit(t("access.edit", { operation: t("clp." + operation) }), "editOperation", operation)))),
+      h("section.panel", h("h2", t("access.class")), h("p.quiet", t("access.classHint")), OPERATIONS.map((operation) => h(".line.member",
+        h("strong.operation", { title: t(`clp.${operation}.means`) }, t("clp." + operation)), h(".grow.chips", chips(permissions, operation)), edit(t("access.edit", { operation: t("clp." + operation) }), "editOperation", operation)))),
       h("section.panel", h("h2", t("access.pointers")),
         line(t("access.readFields", { who: said(fieldsOf("readUserFields")) }), t("access.editRead"), "editPointers", "readUserFields"),
         line(t("access.writeFields", { who: said(fieldsOf("writeUserFields")) }), t("access.editWrite"), "editPointers", "writeUserFields")),
@@ -67,14 +68,10 @@ function showClass(content, className, scope) {
   return update;
 }
 
-function operationLine(permissions, operation, edit) {
-  return h(".line.member", h("strong.operation", { title: t(`clp.${operation}.means`) }, t("clp." + operation)), h(".grow.chips", chips(permissions, operation)), edit);
-}
-
 addWords({
   "may.user": "Check a user's access", "may.anonymous": "Check without signing in", "may.for": "{who} may", "may.nobody": "Without signing in", "may.yes": "yes",
   "may.no": "no", "may.some": "some", "may.only": "Only objects whose {fields} is {who}", "may.or": "{left} or {right}", "may.class": "the class allows {who}",
-  "may.class.only": "the class allows only {who}", "may.class.none": "the class allows nobody", "may.acl": "its ACL allows {who}",
+  "may.class.only": "the class allows only {who}", "may.class.none": "the class allows nobody", "may.acl": "its ACL allows {who}", "may.acl.open": "no ACL limits it",
   "may.acl.only": "its ACL allows only {who}", "may.acl.none": "its ACL allows nobody", "may.pointer": "{field} is {who}",
   "may.pointer.none": "{field} is not {name}", "may.protected.none": "{field} is hidden", "may.master.none": "only the master key",
   "may.rows": "View rows with this access",
@@ -134,7 +131,8 @@ const listed = (all, words) => said(all.map(words).reduce((left, right) => t("ma
 
 /** Describes whom a rule allows or, if it denies access, whom it would allow. */
 function reasonWords({ rule, who, field, allows }, name) {
-  const kind = who !== undefined ? "" : allows ? ".only" : ".none";
+  // An object without an ACL is open, too.
+  const kind = who !== undefined ? (rule === "acl" && who === "*" ? ".open" : "") : allows ? ".only" : ".none";
   return t(`may.${rule}${kind}`, { field, name, who: who !== undefined ? said(principal(who)) : allows && listed(allows, principal) });
 }
 
@@ -187,7 +185,6 @@ const totalOf = ({ className, where, scope }) => parse.get(objectPath(className)
 
 const nameIt = ({ as, scope }) => (as === "anonymous" ? t("word.nobodyName") : nameOfUser(as, scope));
 
-/** Returns the fields of an object that the server hides from the user. */
 async function hiddenFields({ as, className, scope }, objectId) {
   try {
     const { body } = await send("POST", "may", { body: { user: as === "anonymous" ? null : as, className, objectId }, signal: scope, isRepeatable: true });

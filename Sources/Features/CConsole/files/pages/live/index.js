@@ -6,6 +6,7 @@ import { address } from "../../core/router.js";
 import { setTitle } from "../../core/session.js";
 import { addWords, ago, cut, date, plain, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
+import { loadClasses, nameOf } from "../../data/schema.js";
 import { inWords, isEqual } from "../../data/values.js";
 import { keepFocus, openDialog } from "../../parts/dialog.js";
 import { empty, failed, loading, table } from "../../parts/states.js";
@@ -19,7 +20,6 @@ addWords({
   "live.count": "Subscriptions",
 });
 
-/** The interval in milliseconds for reading the clients while the page is watched. */
 const PAUSE = 2000;
 
 /** Whether the list is updated automatically. */
@@ -55,6 +55,7 @@ export function open(scope) {
       isRunning = false;
     }
   }
+  loadClasses();
   begin();
   return h(".page", h("header.head", h("h1", t("rail.live")), number, h("span.quiet.words", t("live.hint")), h(".space"), toggle), events, body);
 }
@@ -80,7 +81,7 @@ function draw(body, number, { isOn, missing, clients = 0, subscriptions = 0, con
 function subscription({ className, where, user }) {
   const text = typeof where === "string" ? where : JSON.stringify(where ?? {});
   const name = cut(String(className), 60);
-  return h("div", text === "{}" ? t("live.all", { class: name }) : [t("live.where", { class: name }), " ", h("span.mono", shown(text, 300))], user && h("span.quiet", " \u00b7 ", t("live.user", { user: cut(String(user), 40) })));
+  return h("div", text === "{}" ? t("live.all", { class: name }) : [t("live.where", { class: name }), " ", h("span.mono", shown(text, 300))], user && h("span.quiet", " \u00b7 ", t("live.user", { user: nameOf("_User", String(user)) || cut(String(user), 40) })));
 }
 
 addWords({
@@ -90,13 +91,11 @@ addWords({
   "events.large": "The object has {n} bytes, and is not shown.", "events.before": "Before", "events.now": "Now",
 });
 
-/** The maximum number of stored events. */
 const MOST = 1000;
 
 /** The delay in milliseconds before the next request, so that many events are drawn together. */
 const GATHER = 200;
 
-/** Creates a panel that watches one of several classes until `scope` ends. */
 function eventPanel(classes, scope) {
   const choice = h("select", { "aria-label": t("word.class") }, classes.map((name) => option(name, plain(name, 60))));
   const where = textField({ placeholder: t("events.where"), "aria-label": t("events.where") });
@@ -198,7 +197,6 @@ function eventPanel(classes, scope) {
   return h("section.panel", h("h2", t("events.title")), h(".line.wrap", h(".narrow", choice), h(".grow", where), go, pause, clear), problem, words, host);
 }
 
-/** Returns the fields in which an object differs from its previous state. */
 const changed = ({ object, original }) => (original ? Object.keys({ ...original, ...object }).filter((name) => name !== "updatedAt" && !isEqual(object[name], original[name])) : []);
 
 function drawEvent(event) {

@@ -23,7 +23,6 @@ addWords({
   "performance.other": "other paths", "performance.none": "No requests yet.", "performance.under": "under {ms}", "performance.over": "over {ms}",
 });
 
-/** The interval in milliseconds for reading the metrics. */
 const PAUSE = 10_000;
 
 /** The range in milliseconds within which the server's buckets distinguish request times. */
@@ -102,7 +101,7 @@ function draw(body, { countsRequests }, scope) {
   const all = charts(countsRequests);
   const routes = h(".panel");
   const calls = h(".panel");
-  put(body, !countsRequests && h("p.notice", t("performance.notCounted")), h(".charts", all.map(({ element }) => element)),
+  put(body, !countsRequests && h("p.notice", t("performance.notCounted"), " ", h("a", { href: address("settings") }, t("rail.settings"))), h(".charts", all.map(({ element }) => element)),
     mayChangeClasses() && statements(scope), countsRequests && routes, calls);
   return (figures) => {
     const at = figures.at;
@@ -131,14 +130,15 @@ addWords({
   "statements.calls": "{n} {n|time|times}, {mean} on average, {longest} at most", "statements.planOf": "Plan of a statement",
 });
 
-/** Creates the panels of slow statements and index advice. */
 function statements(scope) {
   const host = h(".panels", loading(3));
   const read = async () => {
     try {
       const { body } = await send("GET", "statements", { signal: scope });
       if (!counts.peek().size) loadCounts();
-      put(host, advicePanel(body, read), statementPanel(body));
+      put(host, h(".panel", h("h2", t("statements.advice")),
+        body.advice.length === 0 && h("p.quiet", t(body.isAdvising ? "statements.noAdvice" : "statements.off")),
+        body.advice.map((one) => adviceRow(one, read))), statementPanel(body));
     } catch (problem) {
       if (!scope.aborted) put(host, failed(problem, read));
     }
@@ -147,17 +147,13 @@ function statements(scope) {
   return host;
 }
 
-function advicePanel({ advice, isAdvising }, read) {
-  return h(".panel", h("h2", t("statements.advice")),
-    advice.length === 0 && h("p.quiet", t(isAdvising ? "statements.noAdvice" : "statements.off")),
-    advice.map((one) => adviceRow(one, read)));
-}
-
 function adviceRow(advice, read) {
   const names = advice.columns.map((name) => plain(name, 60)).join(", ");
   const row = h(".line.member.wrap", h(".grow", shown(advice.why, 400)));
   const create = async () => {
-    if (!(await mayBuild(advice.className, advice.fields, gain(advice)))) return;
+    const [first] = advice.questions;
+    const gain = first?.afterMs === undefined ? undefined : t("statements.before", { words: first.words, before: time(first.meanMs), after: time(first.afterMs) });
+    if (!(await mayBuild(advice.className, advice.fields, gain))) return;
     const { element, finished } = build(advice.className, advice.fields, { advice: advice.name });
     go.remove();
     row.append(element);
@@ -178,12 +174,6 @@ function adviceRow(advice, read) {
   if (advice.fields) row.append(go);
   else row.append(h("div", h("p.quiet", t("statements.copy")), h("code.wrap", shown(advice.statement, 500))));
   return row;
-}
-
-/** Describes the times of an advised query without and with the index, or returns undefined if they were not measured. */
-function gain({ questions }) {
-  const [first] = questions;
-  return first?.afterMs === undefined ? undefined : t("statements.before", { words: first.words, before: time(first.meanMs), after: time(first.afterMs) });
 }
 
 function statementPanel({ rows, source, slowMs }) {
@@ -219,7 +209,6 @@ addWords({
   "plan.hint": "What the database expects without knowing the values; the statement was not run.",
 });
 
-/** The details of a step that are displayed. */
 const DETAILS = ["Index Cond", "Recheck Cond", "Filter", "Sort Key", "Hash Cond", "Join Filter"];
 const MOST = 200;
 

@@ -8,7 +8,7 @@ import { isServerClass, ranked } from "../../data/schema.js";
 addWords({
   "diagram.label": "Diagram of {n} {n|class|classes}; the table below shows the same",
   "diagram.box": "{class}, {n} {n|field|fields}. Enter opens it, Alt with arrows moves it.", "diagram.order": "Reset positions",
-  "diagram.server": "System classes", "diagram.around": "Around", "diagram.hint": "Drag a box, or move it with Alt and the arrows. Double lines are relations, ! is required.",
+  "diagram.server": "System classes", "diagram.around": "Around", "diagram.hint": "Drag a box, or move it with Alt and the arrows. Double lines are relations, * is required.",
 });
 
 const WIDTH = 200;
