@@ -458,6 +458,32 @@ def scenario_api_page_sends_requests_and_shows_responses(console, rest):
     until(lambda: rest.get("Asked", first).get("code") == 101, "the object is deleted")
 
 
+def scenario_api_page_names_a_class_and_keeps_the_request(console, rest):
+    rest.define("AAsked", name={"type": "String"})
+    path = "document.querySelector(\"[aria-label='Path below the mount']\")?.value"
+    open_page(console, "rest", ".request")
+    console.wait(f"/^classes\\/[A-Za-z]/.test({path})")
+    # Apps don't have the rights with which the console sends.
+    assert "As an app sends it, without the master key" in console.text("main"), console.text("main")
+    choose(console, "[aria-label='Caller']", "nobody")
+    assert "As an app sends it" in console.text("main") and "without the master key" not in console.text("main"), console.text("main")
+    request(console, "GET", "classes/", query="limit=2")
+    console.wait_text("Write paths like", ".problem")
+    write(console, "[aria-label='Path below the mount']", "classes/AAsked")
+    console.click_text("Code for the SDKs", "main")
+    console.wait("location.pathname.endsWith('/start')")
+    console.value("history.back()")
+    console.wait(f"{path} === 'classes/AAsked' && document.querySelector('[name=query]').value === 'limit=2'")
+
+
+def scenario_leaving_the_log_stops_its_delayed_filter(console, rest):
+    open_page(console, "logs", ".log-row")
+    write(console, "main input[type=search]", "something")
+    console.click_text("Config", ".rail")
+    time.sleep(0.6)
+    assert console.value("location.pathname").endswith("/config"), console.value("location.pathname")
+
+
 def scenario_api_page_shows_the_response_status(console, rest):
     rest.define("Posted", name={"type": "String"})
     open_page(console, "rest", ".request")
