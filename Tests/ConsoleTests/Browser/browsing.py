@@ -159,6 +159,7 @@ def scenario_21_leaving_an_object_keeps_the_place_in_the_rows(console, rest):
     console.wait("document.querySelector('r-grid').rows.at(455)")
     console.at(455, "title")
     for leave in (lambda: console.press("Escape"), lambda: console.click(".head a.crumb"), lambda: console.value("history.back()")):
+        console.wait("document.querySelector('r-grid').dataset.isReady && document.querySelector('r-grid').activeRow")
         console.press("Control+Enter")
         console.wait("document.querySelector('.object .fields')")
         console.settle()
