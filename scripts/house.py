@@ -17,19 +17,19 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # For each measure: the goal, and the current bound.
 BOUNDS = {
-    "lines": (73_000, 101_258),
-    "files": (560, 888),
-    "lines of Core": (40_000, 61_008),
-    "lines of Tests": (62_000, 87_740),
+    "lines": (73_000, 98_558),
+    "files": (560, 884),
+    "lines of Core": (40_000, 59_280),
+    "lines of Tests": (62_000, 87_823),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),
     "files outside of Console that name it": (6, 6),
-    "files outside of Push that name it": (6, 7),
+    "files outside of Push that name it": (6, 6),
     "folders of Sources": (6, 6),
     "types with more than 40 functions": (0, 0),
     "functions of the largest type": (40, 40),
     "folders with more than 15 files": (0, 0),
-    "files with more than 300 lines": (0, 2),
+    "files with more than 300 lines": (0, 0),
     "repetitions of 8 lines": (0, 0),
     "paths in docs/architecture.md that do not exist": (0, 0),
 }
