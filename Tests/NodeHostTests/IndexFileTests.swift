@@ -222,7 +222,7 @@ struct IndexFileTests {
         try await IndexApp.with(["index.js": code]) { app in
             let undecided = try await app.read().undecided.map(\.text)
             #expect(
-                undecided.count == 1 && undecided[0].hasPrefix("listen: none of the app's HTTP servers"), "\(undecided)"
+                undecided.count == 1 && undecided[0].hasPrefix("listen: Roost can't tell which"), "\(undecided)"
             )
             #expect(undecided.first?.hasSuffix("(index.js:4, index.js:5)") == true, "\(undecided)")
         }
