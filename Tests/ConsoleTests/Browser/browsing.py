@@ -650,6 +650,7 @@ def scenario_35_creates_a_class_and_its_first_field_with_the_keyboard(console, r
     console.type("Made")
     console.value("document.querySelector('dialog [value=open]').click()")
     console.press("Control+Enter")
+    console.wait("location.pathname.endsWith('/data/Made')")
     console.wait_text("No objects yet", ".state")
     names = console.value("[...document.querySelectorAll('.classes .list > a:not(.view) .name')].map((e) => e.textContent).filter((name) => !name.startsWith('_'))")
     assert "Made" in names and names == sorted(names, key=str.lower), names
