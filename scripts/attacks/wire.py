@@ -151,6 +151,8 @@ ANSWER = request("GET", "/classes/Wide", query={"limit": "33"})
 # The kilobytes that a connection and a pending cloud-code call occupy in the server.
 CONNECTION = 40
 CALL = 50
+# The kilobytes that the task of a find may keep until its response is sent.
+FIND = 10
 
 
 def attacks(attack, save, save_little):
@@ -176,7 +178,8 @@ def attacks(attack, save, save_little):
         slow_then(MISSING * (120 * 1024 // len(MISSING))), 3_000, each=CONNECTION + CALL, longer=0.1)
     found["endless heads"] = many(ENDLESS_HEAD, 3_000, longer=0.1)
     # Creating 2,000 responses of 110 KB keeps two processors busy. A get then waits up to 300 ms.
-    found["small answers, unread"] = many(ANSWER, 2_000, longer=0.15, reads=False, open=silent)
+    found["small answers, unread"] = many(
+        ANSWER, 2_000, each=CONNECTION + FIND, longer=0.15, reads=False, open=silent)
     found["chunks of a byte"] = attack(flood(CHUNKS, 4))
     found["empty objects"] = attack(
         flood(EMPTY_OBJECTS, 64), victim=save_little, longer=0.3, transfers=256, allowed=64)
