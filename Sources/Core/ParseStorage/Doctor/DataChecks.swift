@@ -16,10 +16,10 @@ struct DataChecks: Sendable {
 
     /// A check of rows. Its statement returns the number of bad rows and some examples.
     private struct Question: Sendable {
-        /// The place of the check, for a report that it couldn't run.
+        /// What the check is about, such as a class and field. Reported if the check can't run.
         let subject: String
         let sql: String
-        /// The finding without the number of bad rows and examples.
+        /// The finding to report, to which the number of bad rows and the examples are added.
         let finding: Finding
     }
 

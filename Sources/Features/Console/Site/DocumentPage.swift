@@ -1,6 +1,7 @@
 /// A document of the folder docs as an HTML page.
 ///
 /// Supports the Markdown that these documents use: headings, paragraphs, lists, tables, fenced code, emphasis and links.
+/// Leaves out pictures.
 package struct DocumentPage {
     package private(set) var html: String
     private let hasDocument: (Substring) -> Bool
@@ -29,6 +30,8 @@ package struct DocumentPage {
         while let line = lines.first {
             if line.isEmpty || line.hasPrefix("<!--") || line.hasPrefix("![") {
                 lines.removeFirst()
+            } else if line == "<picture>" {
+                lines = lines.drop { $0 != "</picture>" }.dropFirst()
             } else if line.hasPrefix("```") {
                 let code = lines.dropFirst().prefix { $0 != "```" }
                 html += "<pre><code>\(code.map(Self.escaped).joined(separator: "\n"))</code></pre>\n"
