@@ -44,6 +44,29 @@ struct ConsoleStartTests {
         }
     }
 
+    @Test("The code reads an existing class with one of its text fields, or else the sample")
+    func className() async throws {
+        try await TestServer.run { server in
+            _ = try await server.create("Song", ["title": "x", "plays": 1])
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            for (query, name, field) in [
+                ("class=Song&field=title", "Song", "title"), ("class=Song&field=plays", "Song", nil),
+                ("class=Song", "Song", nil), ("class=Missing&field=title", "Note", "text"),
+                ("field=title", "Note", "text"),
+                ("class=%22;&field=title", "Note", "text"),
+            ] {
+                let code = Self.code(try await browser.send("GET", "/console/api/start?" + query))
+                #expect(code.values.allSatisfy { $0.contains(name) }, "\(query): \(code)")
+                let swift = code["Parse-Swift"] ?? ""
+                #expect(
+                    swift.contains("struct \(name): ParseObject {") && swift.contains("\(name).query()"), "\(swift)")
+                #expect(swift.contains(": String?\n}") == (field != nil), "\(swift)")
+                if let field { #expect(swift.contains("    var \(field): String?\n}"), "\(swift)") }
+                #expect(code["curl"]?.contains("/classes/\(name)'") == true, "\(code)")
+            }
+        }
+    }
+
     @Test("Shows publicServerURL with a QR code, unless it names this machine")
     func publicURL() async throws {
         try await TestServer.run(["publicServerURL": "https://api.example.com/parse"]) { server in

@@ -7,6 +7,10 @@ struct AppConnection {
     var javaScriptKey: String?
     /// Whether the server rejects apps that send no key.
     var needsKey: Bool
+    /// The class that the code reads.
+    var className = "Note"
+    /// A text field of the class, or nil if it has none.
+    var field: String? = "text"
 
     /// Code that initializes each SDK and sends a first request, with the SDK's name.
     var snippets: [(name: String, text: String)] {
@@ -17,6 +21,7 @@ struct AppConnection {
     }
 
     private var client: String? { clientKey ?? (needsKey ? "CLIENT_KEY" : nil) }
+    private var results: String { className == "Note" ? "notes" : "objects" }
     private var isPlain: Bool { url.hasPrefix("http:") }
 
     private var iOS: String {
@@ -29,31 +34,31 @@ struct AppConnection {
                 $0.applicationId = \(Self.quoted(appId))\(key)
                 $0.server = \(Self.quoted(url))
             })
-            PFQuery(className: "Note").findObjectsInBackground { notes, error in
-                print(notes ?? [], error ?? "connected")
+            PFQuery(className: "\(className)").findObjectsInBackground { \(results), error in
+                print(\(results) ?? [], error ?? "connected")
             }
             """
     }
 
     private var swift: String {
         let key = client.map { "\n    clientKey: \(Self.quoted($0))," } ?? ""
+        let member = field.map { "\n    var \($0): String?" } ?? ""
         return """
             import ParseSwift
 
-            struct Note: ParseObject {
+            struct \(className): ParseObject {
                 var originalData: Data?
                 var objectId: String?
                 var createdAt: Date?
                 var updatedAt: Date?
-                var ACL: ParseACL?
-                var text: String?
+                var ACL: ParseACL?\(member)
             }
 
             try await ParseSwift.initialize(
                 applicationId: \(Self.quoted(appId)),\(key)
                 serverURL: URL(string: \(Self.quoted(url)))!)
-            let notes = try await Note.query().find()
-            print(notes)
+            let \(results) = try await \(className).query().find()
+            print(\(results))
             """
     }
 
@@ -70,8 +75,8 @@ struct AppConnection {
                     .applicationId(\(Self.quoted(appId, isTemplate: true)))\(key)
                     .server(\(Self.quoted(url + "/", isTemplate: true)))
                     .build())
-            ParseQuery.getQuery<ParseObject>("Note").findInBackground { notes, error ->
-                println(error ?: notes)
+            ParseQuery.getQuery<ParseObject>("\(className)").findInBackground { \(results), error ->
+                println(error ?: \(results))
             }
             """
     }
@@ -83,8 +88,8 @@ struct AppConnection {
 
             Parse.initialize(\(Self.quoted(appId))\(key));
             Parse.serverURL = \(Self.quoted(url));
-            const notes = await new Parse.Query("Note").find();
-            console.log(notes);
+            const \(results) = await new Parse.Query("\(className)").find();
+            console.log(\(results));
             """
     }
 
@@ -96,7 +101,7 @@ struct AppConnection {
             await Parse().initialize(
                 \(Self.quoted(appId, isTemplate: true)),
                 \(Self.quoted(url, isTemplate: true))\(key));
-            final answer = await QueryBuilder<ParseObject>(ParseObject('Note')).query();
+            final answer = await QueryBuilder<ParseObject>(ParseObject('\(className)')).query();
             print(answer.results);
             """
     }
@@ -104,7 +109,7 @@ struct AppConnection {
     private var curl: String {
         let key = client.map { " \\\n  -H \(Self.shell("X-Parse-Client-Key: \($0)"))" } ?? ""
         let id = Self.shell("X-Parse-Application-Id: \(appId)")
-        return "curl \(Self.shell(url + "/classes/Note")) \\\n  -H \(id)\(key)"
+        return "curl \(Self.shell(url + "/classes/\(className)")) \\\n  -H \(id)\(key)"
     }
 
     /// Returns a string literal. For Kotlin and Dart (`isTemplate`), also escapes `$`.

@@ -27,15 +27,20 @@ extension Configuration {
 private struct StartCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// Returns the connection details. Only developers and owners see the client keys, and nobody sees the master key.
+    /// Returns the connection details, with code that reads the class `class` with the text field `field` of the query,
+    /// or else the sample. Only developers and owners see the client keys, and nobody sees the master key.
     func start() -> Reply {
         let configuration = interface.configuration
         let (url, reach) = address
         let showsKeys = role >= .developer
-        let connection = AppConnection(
+        var connection = AppConnection(
             url: url, appId: configuration.appId, clientKey: showsKeys ? configuration.clientKey : nil,
             javaScriptKey: showsKeys ? configuration.javascriptKey : nil,
             needsKey: configuration.clientKeyField != nil)
+        if let name = texts["class"]?.stringValue, let schema = interface.backend.catalog.schema(name) {
+            connection.className = name
+            connection.field = texts["field"]?.stringValue.flatMap { schema.type(of: $0) == .string ? $0 : nil }
+        }
         var answer: JSONObject = [
             "url": .string(url), "reach": .string(reach.rawValue), "host": .string(configuration.host),
             "appId": .string(configuration.appId), "needsKey": .bool(connection.needsKey),

@@ -27,7 +27,8 @@ export function open(scope) {
   const read = async () => {
     try {
       if (!classes.peek()) await loadClasses();
-      put(body, content((await send("GET", "start", { signal: scope })).body, scope));
+      const name = firstClass();
+      put(body, content((await send("GET", "start", { query: name ? { class: name, field: namingField(name) } : {}, signal: scope })).body, scope));
     } catch (problem) {
       if (!scope.aborted) put(body, failed(problem, read));
     }
@@ -60,15 +61,11 @@ function firstClass() {
   return (own.find(({ permissions }) => !permissions || permissions.find?.["*"]) ?? own[0])?.className;
 }
 
-/** Makes the code read the app's first class instead of Note, and begins it with comments about what it lacks. */
-function adapted({ name, text }, server) {
-  const className = firstClass();
-  const field = className && namingField(className);
-  const code = !className ? text : text.replace(/(className: "|>\("|Query\("|ParseObject\('|\/classes\/|struct |await )Note\b/g, "$1" + className)
-    .replace(/(\{ |\(|let |const |: )notes\b/g, "$1objects").replace(/\n {4}var text: .*/, field ? `\n    var ${field}: String?` : "");
+/** Begins the code with comments about what it lacks. */
+function adapted({ name, text: code }, server) {
   // The page API writes the same variable.
   const key = name === "curl" && session.peek().server.clientKeyField === "X-Parse-Client-Key" && /'X-Parse-Client-Key: (.*)'$/.exec(code);
-  const hints = [["clientKey", "CLIENT_KEY"], ["javascriptKey", "JAVASCRIPT_KEY"]].filter(([option, key]) => mayChangeClasses() && server.needsKey && !server[option] && text.includes(key))
+  const hints = [["clientKey", "CLIENT_KEY"], ["javascriptKey", "JAVASCRIPT_KEY"]].filter(([option, key]) => mayChangeClasses() && server.needsKey && !server[option] && code.includes(key))
     .map(([option, key]) => t("start.noKey", { key, option }));
   if (name.startsWith("Kotlin") && server.reach !== "network") hints.push(t("start.emulator", { host: new URL(server.url).hostname }));
   return hints.map((hint) => `${name === "curl" ? "#" : "//"} ${hint}\n`).join("") + (key ? `export PARSE_CLIENT_KEY='${key[1]}'\n${code.slice(0, key.index)}"X-Parse-Client-Key: $PARSE_CLIENT_KEY"` : code);
