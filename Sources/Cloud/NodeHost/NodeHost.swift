@@ -128,8 +128,7 @@ package final class NodeHost: CloudHost {
         _ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant? = nil,
         after crashes: CrashHistory = CrashHistory()
     ) {
-        let (isPlaced, old) = pool.place(worker, inPlaceOfThoseBefore: moment)
-        guard isPlaced else {
+        guard case .placed(replacing: let old) = pool.place(worker, inPlaceOfThoseBefore: moment) else {
             worker.retire()
             return worker.end(nil)
         }

@@ -9,6 +9,13 @@ final class WorkerPool: Sendable {
         var changed = OneTime<Void>()
     }
 
+    /// The result of adding a process.
+    enum Placement: Sendable {
+        /// The process was added. `replacing` is the process that it replaces, or nil if a slot was free.
+        case placed(replacing: NodeWorker?)
+        case full
+    }
+
     private let state = Mutex(State())
     private let capacity: Int
 
@@ -24,15 +31,14 @@ final class WorkerPool: Sendable {
     /// Restarts and reloads run concurrently, so the slot is found and taken in one step.
     ///
     /// - Parameter moment: A process whose start began before this time is replaced. If nil, only a free slot is used.
-    /// - Returns: Whether the process was added, and the process that it replaces, or nil if a slot was free.
-    func place(_ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant?) -> (Bool, NodeWorker?) {
+    func place(_ worker: NodeWorker, inPlaceOfThoseBefore moment: ContinuousClock.Instant?) -> Placement {
         change { state in
             let index = moment.flatMap { moment in state.workers.firstIndex { $0.startBegan < moment } }
-            guard index != nil || state.workers.count < capacity else { return (false, nil) }
+            guard index != nil || state.workers.count < capacity else { return .full }
             let old = index.map { state.workers.remove(at: $0) }
             state.workers.append(worker)
             state.hasGivenUp = false
-            return (true, old)
+            return .placed(replacing: old)
         }
     }
 
