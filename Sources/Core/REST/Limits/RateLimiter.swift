@@ -247,14 +247,10 @@ struct PathAliases {
 
     /// Returns the alternative path, or nil if the route has only one path.
     func alias(of path: [String]) -> [String]? {
-        guard let first = path.first else { return nil }
         if isResendForm(path) { return ["verificationEmailRequest"] }
-        let name = Name(first.asciiLowercased)
-        guard name == ClassPath.classes else {
-            return ClassPath.className(ofPath: name).map { [ClassPath.classes.text, $0.text] + path.dropFirst() }
-        }
-        guard path.count > 1 else { return nil }
-        return ClassPath.own(of: Name(path[1])).map { [$0.text] + path.dropFirst(2) }
+        guard let name = path.first?.asciiLowercased, let first = first(ofAlias: path) else { return nil }
+        guard let className = ClassPath.className(ofPath: Name(name)) else { return [first.text] + path.dropFirst(2) }
+        return [first.text, className.text] + path.dropFirst()
     }
 
     /// Returns the first component of the alternative path in lower case, without the rest, which takes longer.
