@@ -77,7 +77,7 @@ package struct MailFolder {
                 }
                 return "<a href=\"\(PercentEncoding.encode(path, keepingSlashes: true))\">\(kind ?? "")</a>"
             }
-            return "<li>\(PageSite.escaped(title)) \(links.joined(separator: " "))</li>\n"
+            return "<li>\(HTMLEscaping.escape(title)) \(links.joined(separator: " "))</li>\n"
         }
         return """
             <!doctype html>

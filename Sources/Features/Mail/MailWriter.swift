@@ -249,8 +249,7 @@ public final class MailWriter: Sendable {
         var escaped = TemplateValues.make(values, HTMLEscaping.escape)
         for name in ["link", "publicServerUrl"] as [Name] {
             guard let address = values[name]?.stringValue, !address.isEmpty else { continue }
-            escaped[name.text] = [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&#39;")]
-                .reduce(address) { $0.replacing($1.0, with: $1.1) }
+            escaped[name.text] = HTMLEscaping.escapeMarkup(address)
         }
         return escaped
     }

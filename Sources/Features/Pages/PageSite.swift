@@ -136,8 +136,6 @@ public struct PageSite: Sendable {
         return ["en", "de"] + Set(folders).subtracting(["en", "de"]).filter(LanguageTag.isValid).sorted()
     }
 
-    public static func escaped(_ text: String) -> String { HTMLEscaping.escape(text) }
-
     /// Returns the requested locale, or nil if it isn't a valid language tag.
     public static func locale(_ text: String?) -> String? { text.flatMap { LanguageTag.isValid($0) ? $0 : nil } }
 

@@ -1,3 +1,5 @@
+import Encoding
+
 /// A Mustache template.
 ///
 /// For HTML and JSON, values must be escaped beforehand, so that templates of parse-server 7, which insert values

@@ -1,3 +1,5 @@
+import Encoding
+
 /// A document of the folder docs as an HTML page.
 ///
 /// Supports the Markdown that these documents use: headings, paragraphs, lists, tables, fenced code, emphasis and links.
@@ -12,7 +14,7 @@ package struct DocumentPage {
     ///     to other files become plain text.
     package init(_ markdown: String, hasDocument: @escaping (Substring) -> Bool) {
         let lines = markdown.split(separator: "\n", omittingEmptySubsequences: false)
-        let title = Self.escaped(lines.first?.drop { "# ".contains($0) } ?? "")
+        let title = HTMLEscaping.escapeMarkup(lines.first?.drop { "# ".contains($0) } ?? "")
         html = """
             <!doctype html>
             <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -34,7 +36,7 @@ package struct DocumentPage {
                 lines = lines.drop { $0 != "</picture>" }.dropFirst()
             } else if line.hasPrefix("```") {
                 let code = lines.dropFirst().prefix { $0 != "```" }
-                html += "<pre><code>\(code.map(Self.escaped).joined(separator: "\n"))</code></pre>\n"
+                html += "<pre><code>\(HTMLEscaping.escapeMarkup(code.joined(separator: "\n")))</code></pre>\n"
                 lines = lines.dropFirst(code.count + 2)
             } else if let heading = line.prefixMatch(of: /(#+) (.*)/) {
                 let level = heading.1.count
@@ -94,16 +96,17 @@ package struct DocumentPage {
         while let next = rest.first {
             let inner = rest.dropFirst()
             if next == "`", let end = inner.firstIndex(of: "`") {
-                html += "<code>\(Self.escaped(inner[..<end]))</code>"
+                html += "<code>\(HTMLEscaping.escapeMarkup(inner[..<end]))</code>"
                 rest = inner[end...].dropFirst()
             } else if next == "[", let link = rest.prefixMatch(of: /\[([^\]]+)\]\(([^)\s]+)\)/) {
                 let file = link.2.prefix { $0 != "#" }
                 let isServed = file.isEmpty || link.2.hasPrefix("https://") || hasDocument(file)
                 let label = inline(link.1)
-                html += isServed ? "<a href=\"\(Self.escaped(link.2))\">\(label)</a>" : label
+                html += isServed ? "<a href=\"\(HTMLEscaping.escapeMarkup(link.2))\">\(label)</a>" : label
                 rest = rest[link.range.upperBound...]
             } else if next == "<", let address = rest.prefixMatch(of: /<(https?:[^>]+)>/) {
-                html += "<a href=\"\(Self.escaped(address.1))\">\(Self.escaped(address.1))</a>"
+                let url = HTMLEscaping.escapeMarkup(address.1)
+                html += "<a href=\"\(url)\">\(url)</a>"
                 rest = rest[address.range.upperBound...]
             } else if rest.hasPrefix("**"), let end = inner.dropFirst().firstRange(of: "**") {
                 html += "<strong>\(inline(inner.dropFirst()[..<end.lowerBound]))</strong>"
@@ -113,7 +116,7 @@ package struct DocumentPage {
                 rest = inner[end...].dropFirst()
             } else {
                 let plain = rest.prefix(1) + inner.prefix { !"`[<*".contains($0) }
-                html += Self.escaped(plain)
+                html += HTMLEscaping.escapeMarkup(plain)
                 rest = rest.dropFirst(plain.count)
             }
         }
@@ -124,11 +127,5 @@ package struct DocumentPage {
     private static func anchor(_ heading: Substring) -> String {
         String(heading.lowercased().filter { $0.isLetter || $0.isNumber || "-_ ".contains($0) }).replacing(
             " ", with: "-")
-    }
-
-    private static func escaped(_ text: Substring) -> String {
-        String(
-            text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-                .replacing("\"", with: "&quot;"))
     }
 }

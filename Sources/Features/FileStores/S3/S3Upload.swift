@@ -108,7 +108,7 @@ package struct S3Upload {
     /// Completes the upload. If the response is lost, looks for the object instead.
     private func complete(_ id: String, _ tags: [String], size: Int64, begun: Int?) async throws {
         let parts = tags.enumerated().map {
-            "<Part><PartNumber>\($0 + 1)</PartNumber><ETag>\(XMLText.escaped($1))</ETag></Part>"
+            "<Part><PartNumber>\($0 + 1)</PartNumber><ETag>\(HTMLEscaping.escapeMarkup($1))</ETag></Part>"
         }.joined()
         var request = S3Request("POST", key, query: ["uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"])
         request.headers = [("Content-Type", "application/xml")]

@@ -64,10 +64,4 @@ package struct XMLText {
             return code.flatMap { Unicode.Scalar($0) }.map { String(Character($0)) }
         }
     }
-
-    /// Escapes a text for use between tags.
-    static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-            .replacing("\"", with: "&quot;")
-    }
 }

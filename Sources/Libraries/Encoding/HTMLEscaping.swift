@@ -8,6 +8,12 @@ public enum HTMLEscaping {
         write(text.utf8) { _ in false }
     }
 
+    /// Escapes only `& < > " '`, so that URLs stay readable. Also suits XML.
+    public static func escapeMarkup(_ text: some StringProtocol) -> String {
+        let bytes = String(text).utf8
+        return write(bytes) { "/`=".utf8.contains(bytes[$0]) }
+    }
+
     /// Escapes a text that may already be escaped. Character references created by `escape` are kept.
     public static func escapeRemaining(_ html: String) -> String {
         let bytes = html.utf8
@@ -16,13 +22,13 @@ public enum HTMLEscaping {
         }
     }
 
-    private static func write(_ bytes: String.UTF8View, unless isEscaped: (String.UTF8View.Index) -> Bool) -> String {
+    private static func write(_ bytes: String.UTF8View, unless isKept: (String.UTF8View.Index) -> Bool) -> String {
         guard bytes.contains(where: { reference($0) != nil }) else { return String(bytes) }
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count + 32)
         for position in bytes.indices {
             let byte = bytes[position]
-            if let reference = reference(byte), byte != UInt8(ascii: "&") || !isEscaped(position) {
+            if let reference = reference(byte), !isKept(position) {
                 result.append(contentsOf: reference.utf8)
             } else {
                 result.append(byte)
