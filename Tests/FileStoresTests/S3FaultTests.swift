@@ -2,6 +2,7 @@ import FileStorage
 import FileStores
 import Foundation
 import JSON
+import Logging
 import TestSupport
 import Testing
 
@@ -203,5 +204,20 @@ struct S3FaultTests {
         try await Self.open((0..<5).map { "bad\($0)" }, failing: "bad") { storage in
             #expect(throws: FileStorageError.self) { try storage.checkAvailable() }
         }
+    }
+
+    @Test(
+        "A late failure of an older request neither ends the probe of a store that is down nor prolongs its rejection")
+    func lateFailure() async throws {
+        let breaker = StoreBreaker(name: "store", logger: Logger(label: "store"))
+        for _ in 0..<5 { breaker.failed("down", for: nil, isProbe: try breaker.enter()) }
+        #expect(throws: FileStorageError.unavailable(retryAfter: 1)) { _ = try breaker.enter() }
+        breaker.failed("down", for: nil, isProbe: false)
+        try await Task.sleep(for: .milliseconds(1_050))
+        #expect(try breaker.enter(), "The rejection was prolonged.")
+        breaker.failed("down", for: nil, isProbe: false)
+        #expect(throws: FileStorageError.self, "There is a second probe.") { _ = try breaker.enter() }
+        breaker.succeeded()
+        #expect(try !breaker.enter())
     }
 }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Each failed connection counts. A failed or missing response counts once per object, because a single object may be
 /// broken or too large for the time limit.
-final class StoreBreaker: Sendable {
+package final class StoreBreaker: Sendable {
     private struct State {
         var failures = 0
         /// The objects whose failures have been counted.
@@ -27,7 +27,7 @@ final class StoreBreaker: Sendable {
     private static let longestWait = Duration.seconds(30)
 
     /// - Parameter name: The store's name in the log.
-    init(name: String, logger: Logger) {
+    package init(name: String, logger: Logger) {
         self.name = name
         self.logger = logger
     }
@@ -38,24 +38,21 @@ final class StoreBreaker: Sendable {
     /// Rejects a request that ``enter()`` would reject, without starting a probe.
     ///
     /// - Throws: ``FileStorageError/unavailable(retryAfter:)``.
-    func check() throws {
-        try state.withLock { state in
-            guard let until = state.closedUntil else { return }
-            if state.isProbing || ContinuousClock.now < until { throw Self.refusal(until) }
-        }
-    }
+    func check() throws { try state.withLock { try Self.check($0) } }
 
     /// Lets a request through, or throws ``FileStorageError/unavailable(retryAfter:)`` if the store is down. The caller
     /// must report the result of the request.
-    func enter() throws {
+    ///
+    /// - Returns: Whether the request is the probe.
+    package func enter() throws -> Bool {
         try state.withLock { state in
-            guard let until = state.closedUntil else { return }
-            if state.isProbing || ContinuousClock.now < until { throw Self.refusal(until) }
-            state.isProbing = true
+            try Self.check(state)
+            state.isProbing = state.closedUntil != nil
+            return state.isProbing
         }
     }
 
-    func succeeded() {
+    package func succeeded() {
         let opened = state.withLock { state in
             defer { state = State() }
             return state.closedUntil != nil
@@ -63,18 +60,20 @@ final class StoreBreaker: Sendable {
         if opened { logger.notice("file store works again", metadata: ["store": "\(name)"]) }
     }
 
-    /// Records a failed connection, a missing response, or an error response that a retry may resolve.
+    /// Records a failed connection, a missing response, or an error response that a retry may resolve. Ignores requests
+    /// that began before the store was found to be down.
     ///
     /// - Parameter object: The requested object, if it may be the cause.
-    func failed(_ reason: String, for object: String?) {
+    package func failed(_ reason: String, for object: String?, isProbe: Bool) {
         let closed = state.withLock { state in
-            let wasProbing = state.isProbing
-            state.isProbing = false
-            let isNew = object.map { state.objects.insert($0).inserted } ?? true
-            if isNew { state.failures += 1 }
-            guard isNew || wasProbing else { return false }
-            guard wasProbing || state.failures == Self.failuresInARow else { return false }
             let wasOpen = state.closedUntil == nil
+            if isProbe {
+                state.isProbing = false
+            } else {
+                guard wasOpen, object.map({ state.objects.insert($0).inserted }) ?? true else { return false }
+                state.failures += 1
+                guard state.failures == Self.failuresInARow else { return false }
+            }
             state.wait = state.wait == .zero ? .seconds(1) : min(state.wait * 2, Self.longestWait)
             state.closedUntil = ContinuousClock.now + state.wait
             return wasOpen
@@ -87,9 +86,13 @@ final class StoreBreaker: Sendable {
     }
 
     /// Records that a request ended without showing whether the store works.
-    func abandoned() { state.withLock { $0.isProbing = false } }
+    func abandoned(isProbe: Bool) {
+        if isProbe { state.withLock { $0.isProbing = false } }
+    }
 
-    private static func refusal(_ until: ContinuousClock.Instant) -> FileStorageError {
-        .unavailable(retryAfter: max(1, Int((until - ContinuousClock.now).components.seconds) + 1))
+    private static func check(_ state: State) throws {
+        guard let until = state.closedUntil, state.isProbing || ContinuousClock.now < until else { return }
+        let seconds = Int((until - ContinuousClock.now).components.seconds)
+        throw FileStorageError.unavailable(retryAfter: max(1, seconds + 1))
     }
 }

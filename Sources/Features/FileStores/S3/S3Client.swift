@@ -105,7 +105,7 @@ package final class S3Client: Sendable {
         var attempt = 1
         var isCorrected = false
         while true {
-            try breaker.enter()
+            let isProbe = try breaker.enter()
             let reason: any Error
             var wait: Double?
             var moment = ContinuousClock.now
@@ -131,23 +131,24 @@ package final class S3Client: Sendable {
                     }
                     throw failure
                 }
-                breaker.failed("\(failure)", for: request.key)
+                breaker.failed("\(failure)", for: request.key, isProbe: isProbe)
                 (reason, wait) = (failure, failure.retryAfter)
             } catch let failure as HTTPCallFailure where failure.kind == .busy {
                 // All local connections are busy, which doesn't mean that the store is down.
-                breaker.abandoned()
+                breaker.abandoned(isProbe: isProbe)
                 log(failure, request)
                 throw FileStorageError.unavailable(retryAfter: 1)
             } catch let failure as HTTPCallFailure {
                 meters.add(request.operation, .unavailable, .now - moment)
-                breaker.failed(failure.description, for: failure.kind == .unreachable ? nil : request.key)
+                breaker.failed(
+                    failure.description, for: failure.kind == .unreachable ? nil : request.key, isProbe: isProbe)
                 reason = failure
             } catch let error as CredentialFailure {
-                breaker.abandoned()
+                breaker.abandoned(isProbe: isProbe)
                 logger.error("file store has no credentials", metadata: ["reason": "\(error)"])
                 throw FileStorageError.unavailable(retryAfter: 5)
             } catch let error as CancellationError {
-                breaker.abandoned()
+                breaker.abandoned(isProbe: isProbe)
                 throw error
             }
             guard attempt < bucket.attempts, !breaker.isClosed, budget.spend() else {
