@@ -37,6 +37,19 @@ import Testing
         }
     }
 
+    @Test("Imports symbols of a dump without a schema as strings")
+    func symbols() async throws {
+        try await TestServer.run { server in
+            try await ImportFolder.run { folder in
+                try folder.write("Song.json", #"{"_id":"s1","title":{"$symbol":"one"},"tags":[{"$symbol":"two"}]}"#)
+                let report = try await folder.load(into: server)
+                #expect(report.rejectCount == 0, "\(report.json.text)")
+                let row = try await server.row("Song", "s1")
+                #expect(row["title"] == "one" && row["tags"] == ["two"], "\(row)")
+            }
+        }
+    }
+
     @Test("Imports a Parse.com export with types derived from its values, and reports conflicting types")
     func parseExport() async throws {
         try await TestServer.run { server in

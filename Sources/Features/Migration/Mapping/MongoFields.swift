@@ -34,7 +34,8 @@ enum MongoFields {
     {
         switch (type, value) {
         case (_, .null), (_, .undefined): return nil
-        case (.string, .string(let text)): return .text(MongoValues.text(text, field, &losses))
+        case (.string, .string(let text)), (.string, .symbol(let text)):
+            return .text(MongoValues.text(text, field, &losses))
         case (.string, .objectID(let id)): return .text(id.hexadecimal)
         case (.number, .double), (.number, .int32), (.number, .int64), (.number, .decimal128):
             return MongoValues.number(value, field, &losses).map { .double($0) }
