@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("Merging leaves out and reports users whose names are taken")
+    @Test("Merging leaves out and reports users whose names are taken, or with --strict merges no user")
     func conflicts() async throws {
         try await TestServer.run { server in
             try await ImportFolder.run { folder in
@@ -106,6 +106,9 @@ import Testing
                 try folder.write(
                     "_User.json",
                     "{\"objectId\":\"u1\",\"username\":\"ann\"}\n{\"objectId\":\"u2\",\"username\":\"bob\"}\n")
+                let strict = try await folder.load(into: server) { ($0.merges, $0.isStrict) = (true, true) }
+                #expect(strict.exitCode == 1 && strict.classes.first?.failure?.contains("unique value") == true)
+                #expect(try await server.texts("SELECT \"objectId\" FROM \"_User\"") == [ann.id])
                 let report = try await folder.load(into: server) { $0.merges = true }
                 #expect(report.exitCode == 2 && report.classes.first?.rows == 1)
                 let line = try #require(try folder.rejects().first)

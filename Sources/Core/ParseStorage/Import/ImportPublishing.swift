@@ -16,9 +16,9 @@ extension ImportStorage {
     /// - Parameter conflictLine: Returns the report, a line of JSON, of an object that can't be merged because of a
     ///   unique index. It receives the object's id.
     /// - Returns: The updated record.
-    /// - Throws: ``NotEmpty`` or `PostgresError`.
-    public func publish(_ record: ImportRecord, _ table: ImportTable, conflictLine: (String) -> String) throws
-        -> ImportRecord
+    /// - Throws: ``NotEmpty``, `PostgresError`, or an error of `conflictLine`, after which the class is unchanged.
+    public func publish(_ record: ImportRecord, _ table: ImportTable, conflictLine: (String) throws -> String)
+        throws -> ImportRecord
     {
         var record = record
         let isPlain = try isPlain(record.name)

@@ -35,9 +35,11 @@ struct ClassLoader {
             record = try index(record, storage)
             try progress.check()
             record = try storage.publish(record, plan.table) { id in
-                RejectLine.text(
+                let line = RejectLine.text(
                     plan.name, id: id, field: nil,
                     reason: "another object has the same unique value: the object is skipped")
+                if isStrict { throw InexactObject(line: line) }
+                return line
             }
         }
         return record
