@@ -90,7 +90,8 @@ struct DirectFileTests {
         #expect(try told(direct).contains { $0.contains("fileDownload") && $0.contains("permanently") })
         let signed: JSONObject = ["filesAdapter": Self.s3(["directAccess": true, "presignedUrl": true])]
         #expect(try told(signed).contains { $0.contains("sandbox") && !$0.contains("permanently") })
-        #expect(try told(direct.merging(["filesFallback": ["fs"]]) { $1 }).contains { $0.contains("filesFallback") })
+        let moving = try told(direct.merging(["filesFallback": ["fs"]]) { $1 })
+        #expect(moving.contains { $0.contains("filesFallback") } && !moving.contains { $0.contains("fileDownload") })
         #expect(try told(["filesAdapter": Self.s3([:])]).allSatisfy { !$0.contains("directAccess") })
         #expect(throws: ConfigurationError.self) { try told(direct.merging(["encryptionKey": "k"]) { $1 }) }
         #expect(throws: ConfigurationError.self) {

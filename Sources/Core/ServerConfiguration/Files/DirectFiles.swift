@@ -28,17 +28,16 @@ extension Configuration {
     /// Warnings about protections that direct URLs bypass.
     var fileStoreWarnings: [String] {
         guard let direct = fileStore.direct else { return [] }
-        var warnings = [
+        guard fileStoreFallbacks.isEmpty else {
+            return [
+                "option filesFallback: while it is set, clients get this server's URLs, and directAccess has no effect"
+            ]
+        }
+        return [
             "option filesAdapter.options.directAccess: clients read files directly from the store, so fileDownload, "
                 + "download triggers and the sandbox of this server don't apply"
                 + (direct.lifetime == nil ? "; anyone with a file's URL can read it permanently" : "")
         ]
-        if !fileStoreFallbacks.isEmpty {
-            warnings.append(
-                "option filesFallback: while it is set, clients get this server's URLs, and directAccess "
-                    + "has no effect")
-        }
-        return warnings
     }
 }
 
