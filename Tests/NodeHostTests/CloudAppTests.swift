@@ -182,8 +182,8 @@ struct CloudAppTests {
         arguments: [
             (["cloudApp": "./app.js"], "exports no app"), (["cloudApp": "./gone.js"], "Cannot find module"),
             (["publicFolder": "./gone"], "no such file or directory"),
-            (["publicFolder": "./public", "mountPath": "/"], "option publicFolder can't be used with mountPath /"),
-            (["cloudApp": "./own.js", "mountPath": "/"], "option cloudApp can't be used with mountPath /"),
+            (["publicFolder": "./public", "mountPath": "/"], "option publicFolder can't be used with mountPath \"/\""),
+            (["cloudApp": "./own.js", "mountPath": "/"], "option cloudApp can't be used with mountPath \"/\""),
         ] as [(JSONObject, String)])
     func starts(options: JSONObject, expected: String) async throws {
         let files = [

@@ -70,7 +70,7 @@ struct IndexScenarioTests {
         try await IndexApp.with(["index.js": Self.code("", behind)]) { app in
             let served = try await app.read()
             #expect(served.options["mountPath"] == "/")
-            #expect(served.warnings.contains { $0.hasPrefix("routes: with the mount path / no request reaches") })
+            #expect(served.warnings.contains { $0.hasPrefix("routes: the app's own routes get no requests") })
         }
     }
 

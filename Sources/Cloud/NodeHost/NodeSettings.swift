@@ -83,7 +83,7 @@ package struct NodeSettings: Sendable {
         }
         if let option = routes.keys.first, configuration.mount.isEmpty {
             throw ConfigurationError(
-                "option \(option) can't be used with mountPath /. Set mountPath to another path, such as /parse")
+                "option \(option) can't be used with mountPath \"/\". Set mountPath to another path, such as /parse")
         }
         self.init(
             main: try configuration.cloudMain.main.map(NodeProgram.checkedFile)

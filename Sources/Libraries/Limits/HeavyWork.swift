@@ -21,8 +21,8 @@ public enum HeavyWork {
     /// The size in bytes above which results are written off the event loop. Writing is faster than parsing.
     public static let answerSize = 256 * 1024
 
-    /// The gate that limits the bytes parsed into values at a time, for all senders together. Values take many times as
-    /// much memory.
+    /// The gate that limits the bytes parsed into values at a time, for all senders together. The values take up
+    /// many times as much memory as the bytes.
     private static let valueBudget = Gate(capacity: 4 * 1024 * 1024)
 
     /// Runs `body`, which parses bytes into values. Large inputs are parsed off the event loop, in a queue that is fair

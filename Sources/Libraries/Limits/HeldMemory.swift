@@ -128,8 +128,8 @@ public final class HeldMemory: Sendable {
 /// Each nesting depth of cloud code has its own budget, so that requests made by cloud code never wait for the request
 /// that waits for the code.
 public struct MemoryBudget: Sendable {
-    /// The budget for data that is parsed into values, including values passed to cloud code. Values take many times as
-    /// much memory.
+    /// The budget for data that is parsed into values, including values passed to cloud code. The values take up
+    /// many times as much memory as the data.
     public static let values = MemoryBudget(capacity: 8 * 1024 * 1024)
     /// The budget for parts of responses that are being assembled.
     public static let answers = MemoryBudget(capacity: 32 * 1024 * 1024)

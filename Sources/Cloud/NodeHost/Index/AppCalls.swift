@@ -51,7 +51,7 @@ extension NodeHost {
     ///
     /// - Throws: `ParseError` if the function fails or returns no Boolean, so that the request is rejected.
     package func ask(_ option: Configuration.OptionFunction, _ request: JSONObject) async throws -> Bool {
-        let failure = "The option \(option.rawValue) failed."
+        let failure = "The function in the option \(option.rawValue) failed or didn't return true or false."
         let answer = try await run(
             "@option", ["option": .string(option.rawValue), "request": .object(request)], otherwise: failure)
         guard let isOn = answer?.boolValue else { throw ParseError(ParseError.scriptFailed, failure) }
@@ -69,7 +69,7 @@ extension NodeHost {
             return try ResultReader.result(try await worker.call(.adapter, call), of: call).value
         }
         let key = value?.stringValue ?? ""
-        guard !key.isEmpty else { throw ParseError(ParseError.scriptFailed, "masterKey returned no key") }
+        guard !key.isEmpty else { throw ParseError(ParseError.scriptFailed, "The function masterKey returned no key.") }
         return key
     }
 

@@ -223,7 +223,10 @@ package struct ServedApp: Sendable {
             options["mountPath"] = .string(path)
             add("mountPath", .applied, path)
             if path == "/", !listens.isEmpty {
-                add("routes", .left, "with the mount path / no request reaches the app's own routes")
+                add(
+                    "routes", .left,
+                    "the app's own routes get no requests, because mountPath is \"/\". Mount ParseServer at another path, such as /parse"
+                )
             }
         } else if options["mountPath"] == nil, let url = options["serverURL"]?.stringValue {
             let path = URL(string: url)?.path ?? ""

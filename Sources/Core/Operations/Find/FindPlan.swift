@@ -64,7 +64,7 @@ extension FindPipeline {
             // The permissions to count and to find may cover different objects.
             request.countedBy = try backend.permissions.readAccess(schema, .count, caller).filter
         }
-        // A caller without the permission gets the permission error even if the condition is invalid.
+        // A query on a protected field gets the permission error, even if another part of the condition is invalid.
         do throws(ParseError) {
             request.filter = try parser.parse(options.condition)
         } catch {

@@ -49,7 +49,7 @@ extension Permissions {
         return access
     }
 
-    /// Restricts an object that triggers get to the fields that the caller may see.
+    /// Limits the access for an object that is passed to triggers to the fields that the caller may see.
     func protect(_ schema: ClassSchema, _ objectId: String, _ caller: Caller, _ access: inout ReadAccess) {
         guard !caller.readsEverything else { return }
         access.loginData = services.loginDataView

@@ -47,7 +47,7 @@ public enum TriggerEvent: String, Sendable, CaseIterable {
     case beforeLogin
     /// After a user logged in with a password. An error fails the request, but the session remains.
     case afterLogin
-    /// After a user ended a session, which is the object. An error fails the request.
+    /// After a user logged out. The object is the deleted session. An error fails the request.
     case afterLogout
     /// Before a user is sent a password-reset link. Can reject the request.
     case beforePasswordResetRequest

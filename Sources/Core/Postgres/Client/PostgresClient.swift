@@ -251,7 +251,7 @@ public struct PostgresStatistics: Sendable {
         var preparedStatements = 0
     }
 
-    /// The pools in the order of the I/O thread.
+    /// The pools, in the same order as in `InputOutputLoop`, which fills them by index.
     public internal(set) var pools =
         (["shared"] + PoolPurpose.allCases.map { "\($0)" } + ["listeners"]).map { Pool(name: $0) }
     /// Connections that broke or could not be opened since the client started.

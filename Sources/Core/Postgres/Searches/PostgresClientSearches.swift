@@ -129,10 +129,11 @@ extension PostgresClient {
         return try await search(statement, encoded, Search(maxRows: 1), shape)
     }
 
-    /// Reads more for rows that were already read, in one round trip. Tries a shared connection unless such reads were
-    /// slow or large before, and doesn't wait for memory, because the rows already hold some.
+    /// Reads the rows that already-read rows refer to, such as included objects, in one round trip. Tries a shared
+    /// connection unless such reads were slow or large before, and doesn't wait for memory, because the first rows
+    /// already hold some.
     ///
-    /// - Parameter maxRows: The maximum number of rows.
+    /// - Parameter maxRows: The maximum number of rows of all results together.
     /// - Returns: One result per statement.
     /// - Throws: `PostgresError`.
     public func searchMore(_ statements: [Statement], maxRows: Int) async throws -> [PostgresResult] {

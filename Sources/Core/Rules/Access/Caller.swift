@@ -38,7 +38,7 @@ public struct Caller: Sendable, Hashable {
     /// Returns the secret fields of a class that this caller can't read (``hiddenSecrets``).
     public func hiddenFields(of className: String) -> Set<Name> {
         guard !hiddenSecrets.isEmpty, className == "_Session" || className == "_User" else { return [] }
-        // Databases from early versions also contain session tokens in `_User`.
+        // Early versions of parse-server stored session tokens in `_User`.
         var fields: Set<Name> = hiddenSecrets.contains(.sessionTokens) ? ["sessionToken"] : []
         if className == "_User", hiddenSecrets.contains(.loginData) { fields.insert("authData") }
         return fields

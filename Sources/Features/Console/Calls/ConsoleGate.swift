@@ -90,7 +90,7 @@ package struct ConsoleGate: Sendable {
 enum TokenSearch {
     static let refusal = "This role can't search by session or user tokens."
 
-    /// The class of webhooks, which conditions on other classes can reach.
+    /// The class of webhooks. Listed because a subquery in a query of another class could read it.
     static let hooks: Name = "_Hooks"
     private static let secrets = [
         hooks.text, "sessionToken", "_session_token", "_perishable_token", "_email_verify_token", "_hashed_password",

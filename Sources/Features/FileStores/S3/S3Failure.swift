@@ -59,7 +59,9 @@ package struct S3Failure: Error, CustomStringConvertible {
         case "AccessDenied" where message.isEmpty: break
         case "SignatureDoesNotMatch": text += ": the secret key is wrong"
         case "AccessControlListNotSupported": text += ": the bucket doesn't support ACLs. Set fileAcl to none"
-        case "NotImplemented": text += ": \(message). If the store doesn't support tags, set storeTags to false"
+        case "NotImplemented":
+            text +=
+                (message.isEmpty ? "" : ": \(message)") + ". If the store doesn't support tags, set storeTags to false"
         case "RequestTimeTooSkewed": text += ": the clocks differ by more than 15 minutes"
         default: if !message.isEmpty { text += ": \(message)" }
         }

@@ -120,8 +120,8 @@ enum ArchiveEntries {
     }
 }
 
-/// Converts between collection names and file names like mongodump, which percent-encodes characters not allowed in
-/// file names.
+/// Converts between collection names and the names of dump files. Encodes only `%` and `/`, but decodes every percent
+/// escape, because mongodump encodes more characters.
 enum PathName {
     static func encode(_ name: String) -> String {
         name.replacing("%", with: "%25").replacing("/", with: "%2F")

@@ -46,8 +46,8 @@ package final class APNsSender: PushSender {
                 token = try ProviderToken(key: text, keyId: keyId, teamId: teamId)
             } catch {
                 throw ConfigurationError(
-                    "option \(option).token.key is not an Apple key. Use the path or the text of the file "
-                        + "AuthKey_….p8")
+                    "option \(option).token.key is not an Apple key. Set it to the path or the "
+                        + "contents of your file AuthKey_….p8")
             }
         } else {
             token = nil

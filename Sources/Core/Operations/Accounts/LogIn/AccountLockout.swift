@@ -55,7 +55,7 @@ public struct Lockout: Sendable, BackendPart {
                 + "\(JSONValue.number(min(policy.duration, left)).text) minute(s)")
     }
 
-    /// Applies to second-factor codes without the option, because codes are short.
+    /// The lockout for second-factor codes if `accountLockout` isn't set, because codes are short.
     private static let factorLockout = Configuration.AccountLockout(
         threshold: 10, duration: 5, unlockOnPasswordReset: true)
 

@@ -79,7 +79,7 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
         }
         refused?.continuation.resume(
             throwing: ServiceUnavailable("Too many log-ins at once. Please try again later."))
-        // Idle threads end. Starting a thread takes about a thousandth of the time of a hash.
+        // Idle threads exit, because starting one costs only about a thousandth of a hash.
         if needsThread { OSThread { [self] in work() }.detach() }
     }
 

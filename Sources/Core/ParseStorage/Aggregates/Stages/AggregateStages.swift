@@ -221,7 +221,7 @@ extension AggregateCompiler {
                         ? "expected a non-empty string for the includeArrayIndex option to $unwind stage"
                         : "includeArrayIndex option to $unwind stage should not be prefixed with a '$': \(index)")
             }
-            // Only lists have an index.
+            // Only the elements of arrays have an index.
             document =
                 "roost_set(\(document), \(try expressions.builder.newPath(index)), COALESCE("
                 + "CASE jsonb_typeof(\(value)) WHEN 'array' THEN to_jsonb(place - 1) END, 'null'))"
