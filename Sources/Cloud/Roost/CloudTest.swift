@@ -3,8 +3,8 @@ import JSON
 import Logging
 public import OrderedCollections
 
-/// Calls cloud code in tests without a server. Validators, the time limit and errors work as in the server, but
-/// requests to the database fail.
+/// Calls cloud code in tests without a server. Validators, the time limit and errors work as in the server. Rate limits
+/// don't apply, and requests to the database fail.
 ///
 /// ```swift
 /// let greeting = try await app.cloud.test.call("hello", ["name": "Kim"], as: .user(kim))

@@ -84,11 +84,11 @@ public struct CloudCaller: Sendable {
     public var sessionToken: String?
     /// The user's roles including inherited ones, as `role:<name>`.
     public var roles: [Name] = []
-    /// Whether the caller sent the master key or the read-only master key.
+    /// Whether the caller has master-key permissions, including read-only ones.
     public var isMaster = false
-    /// Whether the caller sent the read-only master key.
+    /// Whether the caller's master-key permissions are read-only.
     public var isReadOnly = false
-    /// The caller's installation id, `cloud` for requests made by cloud code, or nil if the caller sent none.
+    /// The caller's installation id, or nil if it sent none. By default `cloud` for requests made by cloud code.
     public var installationId: String?
 
     /// Creates a caller that isn't logged in.
@@ -97,7 +97,7 @@ public struct CloudCaller: Sendable {
 
 /// The file of a file trigger.
 public struct CloudFile: Sendable {
-    /// The file name: the client's before the upload, the unique stored name afterwards.
+    /// The file name: the client's before the upload, the stored name afterwards.
     public var name: String
     /// The download URL, or nil before the file is stored.
     public var url: String?
@@ -107,7 +107,7 @@ public struct CloudFile: Sendable {
     public var size: Int?
     /// The content before and after an upload, or nil in other triggers. Never sent to webhooks.
     public var bytes: [UInt8]?
-    /// Metadata sent by the client with the file.
+    /// Metadata sent by the client with an upload. Empty in triggers for reads and deletions.
     public var metadata: JSONObject = [:]
     public var tags: JSONObject = [:]
 

@@ -5,11 +5,11 @@ public import ServerConfiguration
 public struct CloudValidator: Sendable, Equatable {
     /// Whether the caller must be logged in. A user who is signing up counts as logged in.
     public var requireUser = false
-    /// Whether the caller must have the master key.
+    /// Whether the caller must have master-key permissions, including read-only ones.
     public var requireMaster = false
-    /// Whether the checks also apply to callers with the master key.
+    /// Whether the checks also apply to callers with master-key permissions.
     public var validateMasterKey = false
-    /// Whether triggers are skipped for requests with the master key.
+    /// Whether triggers are skipped for callers with master-key permissions.
     public var skipWithMasterKey = false
     /// Sets of roles without the prefix `role:`. The user must have at least one role of each set.
     public var requireAnyUserRoles: [[Name]] = []

@@ -187,7 +187,7 @@ public struct Database: Sendable {
 
 /// The rights of cloud code when it reads or writes data. Every access must name them explicitly.
 public enum Authority: Sendable {
-    /// The caller's rights: those of the user, or all rights with the master key.
+    /// The caller's rights: those of the user, or all rights with master-key permissions that aren't read-only.
     case asCaller
     /// All rights, as with the master key.
     case asMaster

@@ -1,7 +1,7 @@
 import JSON
 public import ParseModel
 
-/// An error with a Parse error code and a message. Clients get errors thrown by cloud code unchanged.
+/// An error with a Parse error code and a message. If cloud code throws one to reject a request, the client gets it.
 public typealias ParseError = ParseModel.ParseError
 
 /// A pointer to an object of a class.

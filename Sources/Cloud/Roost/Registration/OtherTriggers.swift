@@ -4,7 +4,7 @@ import JSON
 /// Triggers for finds, log-ins, live queries, the configuration and files.
 extension Cloud {
     /// Registers a trigger that runs before objects of a class are read, including reads for `include` and before
-    /// deletions. It can change the query, return results itself, or throw to reject the request.
+    /// deletions. It can change the query, return results itself (not for a deletion), or throw to reject the request.
     public func beforeFind(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout FindRequest) async throws -> Void
@@ -51,7 +51,8 @@ extension Cloud {
         onLogin(.beforeLogin, "_User", requirements, body)
     }
 
-    /// Registers a trigger that runs after a log-in. Its errors are returned to the client, but the session remains valid.
+    /// Registers a trigger that runs after a log-in with a password. Its errors are returned to the client, but the
+    /// session remains valid.
     public func afterLogin(_ body: @escaping @Sendable (LoginRequest) async throws -> Void) {
         onLogin(.afterLogin, "_User", [], body)
     }
@@ -61,7 +62,7 @@ extension Cloud {
         onLogin(.afterLogout, "_Session", [], body)
     }
 
-    /// Registers a trigger that runs before a password-reset mail is sent. Throw to reject the request.
+    /// Registers a trigger that runs before a password-reset email is sent. Throw to reject the request.
     public func beforePasswordResetRequest(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (LoginRequest) async throws -> Void
     ) {

@@ -2,8 +2,8 @@ import CloudCode
 import JSON
 import ServerConfiguration
 
-/// Conditions that the server checks before it calls cloud code. Callers that fail them get 142. The master key skips
-/// the checks unless ``alsoForMaster`` is included.
+/// Conditions that the server checks before it calls cloud code. Callers that fail them get 142, or 429 beyond a rate
+/// limit. Callers with master-key permissions skip the checks unless ``alsoForMaster`` is included.
 ///
 /// ```swift
 /// app.cloud.define("rate", requires: [.user, .field("stars", type: .number, required: true)]) { request in … }
@@ -23,11 +23,11 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
 
     /// The caller must be logged in. A user who is signing up counts as logged in.
     public static let user = Requirements { $0.requireUser = true }
-    /// The caller must have the master key.
+    /// The caller must have master-key permissions, which may be read-only.
     public static let master = Requirements { $0.requireMaster = true }
-    /// The other requirements also apply to callers with the master key.
+    /// The other requirements, except rate limits, also apply to callers with master-key permissions.
     public static let alsoForMaster = Requirements { $0.validateMasterKey = true }
-    /// Requests with the master key skip the trigger.
+    /// Callers with master-key permissions skip the trigger. Has no effect on functions.
     public static let exceptMaster = Requirements { $0.skipWithMasterKey = true }
 
     /// Requires at least one of the named roles.
@@ -55,7 +55,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
     public enum Sender: Sendable {
         /// One count per client address, for IPv6 per /56 network.
         case address
-        /// One count per user, or per address for anonymous clients.
+        /// One count per user, or per address for log-ins and clients that aren't logged in.
         case user
         /// One count for all clients.
         case anybody
@@ -63,13 +63,13 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
 
     /// Limits the rate of client requests. Requests above the limit get HTTP status 429 with code 100. On a
     /// before-trigger, the limit counts the matching REST requests, for example those that save objects of the class.
-    /// Of several limits in one list, the last applies.
+    /// Ignored on other triggers and those of live queries. Of several limits in one list, the last applies.
     ///
     /// - Parameters:
     ///   - count: The maximum number of requests per period.
     ///   - time: The length of the period.
     ///   - sender: The requests that share a count.
-    ///   - countsMaster: Whether requests with the master key are counted.
+    ///   - countsMaster: Whether requests with a server key (master, read-only master or maintenance) are counted.
     ///   - countsThisMachine: Whether requests from the server's own machine are counted.
     ///   - error: The error message, or nil for the default.
     public static func rateLimit(

@@ -6,11 +6,11 @@ public import Logging
 public struct CallDetails: Sendable {
     /// The logged-in user, or nil if the caller has none.
     public let user: ParseObject?
-    /// Whether the caller sent the master key or the read-only master key.
+    /// Whether the caller has master-key permissions, including read-only ones. False in live-query triggers.
     public var isMaster: Bool { call.caller.isMaster }
-    /// Whether the caller sent the read-only master key.
+    /// Whether the caller's master-key permissions are read-only.
     public var isReadOnly: Bool { call.caller.isReadOnly }
-    /// The caller's installation id, `cloud` for requests made by cloud code, or nil if the caller sent none.
+    /// The caller's installation id, or nil if it sent none. By default `cloud` for requests made by cloud code.
     public var installationId: String? { call.caller.installationId }
     /// The IP address of the client.
     public var ip: String { call.ip }
@@ -48,7 +48,7 @@ public protocol CloudRequest: Sendable {
 extension CloudRequest {
     /// The logged-in user, or nil if the caller has none.
     public var user: ParseObject? { details.user }
-    /// Whether the caller sent the master key or the read-only master key.
+    /// Whether the caller has master-key permissions, including read-only ones. False in live-query triggers.
     public var isMaster: Bool { details.isMaster }
     /// The server's log. Each line includes the request id, if there is one.
     public var log: Logger { details.log }

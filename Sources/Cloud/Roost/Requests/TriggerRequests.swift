@@ -31,9 +31,9 @@ public struct FindRequest: CloudRequest {
     public var details: CallDetails
     /// The query, which the trigger can change.
     public var query: ParseQuery
-    /// Results to return without querying the database, or nil to run the query.
+    /// Results to return without querying the database, or nil to run the query. Ignored before a deletion.
     public var results: [ParseObject]?
-    /// Whether the client requests a single object by its id.
+    /// Whether a single object is read by its id, including reads for `include` and deletions.
     public let isGet: Bool
     /// Whether the client requests the number of matching objects.
     public let isCount: Bool
@@ -46,7 +46,7 @@ public struct FoundRequest: CloudRequest {
     public let query: ParseQuery
     /// The objects found, which the trigger can change before the client gets them.
     public var objects: [ParseObject]
-    /// Whether the client requests a single object by its id.
+    /// Whether a single object is read by its id, including reads for `include` and deletions.
     public let isGet: Bool
 }
 
@@ -96,7 +96,7 @@ public struct ConfigRequest: CloudRequest {
 /// The request of a file trigger.
 public struct FileRequest: CloudRequest {
     public var details: CallDetails
-    /// The file name: the client's before the upload, the unique stored name afterwards.
+    /// The file name: the client's before the upload, the stored name afterwards.
     public var name: String
     /// The download URL. If a `beforeSaveFile` trigger sets it, the server doesn't store the file.
     public var url: String?
@@ -104,9 +104,9 @@ public struct FileRequest: CloudRequest {
     public var contentType: String?
     /// The file's content, or nil in triggers other than `beforeSaveFile` and `afterSaveFile`.
     public var bytes: [UInt8]?
-    /// Metadata sent by the client with the file.
+    /// Metadata sent by the client with an upload. Empty in triggers for reads and deletions.
     public var metadata: JSONObject
-    /// Tags sent by the client with the file.
+    /// Tags sent by the client with an upload. Empty in triggers for reads and deletions.
     public var tags: JSONObject
     /// The size in bytes, or nil if unknown.
     public let size: Int?
