@@ -33,7 +33,7 @@ extension OptionTable {
         },
         .text(
             "consoleFolder", "ROOST_CONSOLE_FOLDER", \.consoleFolder,
-            "The folder of the console's files, for developing it; default the files in the binary"),
+            "The folder of the console's files during development; default those in the binary"),
     ]
 }
 
@@ -106,23 +106,23 @@ extension Configuration {
                     "option console.path can't be at or above mountPath (\(configuration.mount))")
             }
             guard signIn == .thisMachine else { return }
-            let other: String? =
+            let conflict: (other: String, remedy: String)? =
                 if !Self.isLoopback(configuration.host) {
-                    "host \(configuration.host)"
+                    ("host \(configuration.host)", "Set host to 127.0.0.1")
                 } else if reach == .addresses {
-                    "console.enabled true"
+                    ("console.enabled true", "Remove console.enabled")
                 } else if configuration.trustProxy != .noProxy {
-                    "trustProxy"
+                    ("trustProxy", "Remove trustProxy")
                 } else if let url = configuration.publicServerURL, !Self.isOfThisMachine(url) {
-                    "publicServerURL \(url)"
+                    ("publicServerURL \(url)", "Remove publicServerURL")
                 } else {
                     nil
                 }
-            if let other {
+            if let conflict {
                 throw ConfigurationError(
-                    "option console.signIn: thisMachine requires a server that only this machine can reach, so it can't be "
-                        + "combined with \(other). Set host to 127.0.0.1, or remove signIn: the address that the server "
-                        + "prints at start also signs you in")
+                    "option console.signIn: thisMachine can't be combined with \(conflict.other), because only this "
+                        + "machine may reach the server. \(conflict.remedy), or remove signIn: the address printed at "
+                        + "start also signs you in")
             }
         }
 
