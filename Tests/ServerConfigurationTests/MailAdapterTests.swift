@@ -234,6 +234,10 @@ struct MailAdapterTests {
                 "mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k", "host": "h/evil?"],
                 "host must be a host name"
             ),
+            (
+                "mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k", "url": "http://h"],
+                "url must be a URL such as https://api.eu.mailgun.net"
+            ),
             ("mailgun", ["from": "a@b.c", "domain": "d", "apiKey": "k\r\nX: y"], "apiKey must be a non-empty string"),
             ("ses", ["from": "a@b.c", "accessKeyId": "k", "secretAccessKey": "s"], "region is missing"),
             (

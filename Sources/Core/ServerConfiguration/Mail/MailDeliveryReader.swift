@@ -94,7 +94,8 @@ extension Configuration.MailDelivery {
         if host.hasPrefix("https://") { host = host.dropFirst("https://".count) }
         if host.hasSuffix("/") { host = host.dropLast() }
         guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#@".utf8.contains($0) }) else {
-            throw ConfigurationError("option emailAdapter.options.host must be a host name such as api.eu.mailgun.net")
+            let form = name == nil ? "url must be a URL such as https://" : "host must be a host name such as "
+            throw ConfigurationError("option emailAdapter.options.\(form)api.eu.mailgun.net")
         }
         return String(host)
     }
