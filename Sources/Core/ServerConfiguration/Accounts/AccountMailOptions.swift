@@ -4,7 +4,7 @@ extension OptionTable {
     static let mails: [OptionDefinition] = [
         .text(
             "appName", "PARSE_SERVER_APP_NAME", \.accountMail.appName,
-            "The app's name in mails and pages"),
+            "The app's name in emails and pages"),
         OptionDefinition(
             "emailAdapter", "PARSE_SERVER_EMAIL_ADAPTER", .any,
             "Mail service and texts: {\"module\":\"smtp\",\"options\":{…}}; also mailgun, ses, http and "
@@ -20,11 +20,12 @@ extension OptionTable {
         .flag(
             "preventLoginWithUnverifiedEmail", "PARSE_SERVER_PREVENT_LOGIN_WITH_UNVERIFIED_EMAIL",
             \.accountMail.preventLoginWithUnverifiedEmail,
-            "Rejects log-ins of users without a confirmed address"),
+            "Rejects log-ins of users without a confirmed address; needs verifyUserEmails"),
         .flag(
             "preventSignupWithUnverifiedEmail", "PARSE_SERVER_PREVENT_SIGNUP_WITH_UNVERIFIED_EMAIL",
             \.accountMail.preventSignupWithUnverifiedEmail,
-            "Returns error 205 for sign-ups until the address is confirmed"),
+            "Creates users who sign up with a password, but returns error 205; needs "
+                + "preventLoginWithUnverifiedEmail"),
         .custom(
             "emailVerifyTokenValidityDuration", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_VALIDITY_DURATION", .number,
             \.accountMail.emailVerifyTokenValidityDuration,
@@ -38,15 +39,15 @@ extension OptionTable {
         .flag(
             "emailVerifyTokenReuseIfValid", "PARSE_SERVER_EMAIL_VERIFY_TOKEN_REUSE_IF_VALID",
             \.accountMail.emailVerifyTokenReuseIfValid,
-            "Sends the same link again while it is valid"),
+            "Sends the same link again while it is valid; needs emailVerifyTokenValidityDuration"),
         .flag(
             "emailVerifySuccessOnInvalidEmail", "PARSE_SERVER_EMAIL_VERIFY_SUCCESS_ON_INVALID_EMAIL",
             \.accountMail.emailVerifySuccessOnInvalidEmail, older: [8: false],
-            "Also returns success if no account has the address, so that requests for links reveal nothing"),
+            "Also returns success if no unconfirmed account has the address, so that requests for links reveal nothing"),
         .flag(
             "sendUserEmailVerification", "PARSE_SERVER_SEND_USER_EMAIL_VERIFICATION",
             \.accountMail.sendUserEmailVerification,
-            "Mails the confirmation links; false only creates them"),
+            "Emails the confirmation links; false only creates them"),
     ]
 }
 

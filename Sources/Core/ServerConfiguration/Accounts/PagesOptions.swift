@@ -5,7 +5,7 @@ extension OptionTable {
     static let pages: [OptionDefinition] = [
         OptionDefinition(
             "pages", "PARSE_SERVER_PAGES", .object,
-            "The pages behind links in mails: files, languages, custom URLs",
+            "The pages behind links in emails: files, languages, custom URLs",
             members: [
                 .flag("enableRouter", nil, \.pages.enableRouter, older: [8: false]),
                 .flag("enableLocalization", nil, \.pages.enableLocalization),

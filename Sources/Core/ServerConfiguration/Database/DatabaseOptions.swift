@@ -177,8 +177,7 @@ extension OptionTable {
     static let indexAdvice: [OptionDefinition] = [
         .choiceOption(
             "indexAdvice", "ROOST_INDEX_ADVICE", \.indexAdvice,
-            "Advice on missing indexes: off, tell (roost doctor and /index_advice; the default), or build, which "
-                + "builds them online"),
+            "Advice on missing indexes: off, tell (roost doctor and /index_advice; the default), or build (online)"),
         .whole(
             "maximumAdvisedIndexes", "ROOST_MAXIMUM_ADVISED_INDEXES", \.maximumAdvisedIndexes, in: 1...100,
             "Maximum number of indexes that indexAdvice builds for a class"),

@@ -61,7 +61,7 @@ extension OptionTable {
             "The senders whose traceparent is trusted: proxy (those in trustProxy), all or none; default proxy"),
         .flag(
             "tracingKeepSlow", "ROOST_TRACING_KEEP_SLOW", \.tracing.keepsSlow,
-            "Also traces unsampled requests that fail or reach slowRequest"),
+            "Also traces unsampled requests that fail or reach slowRequest, unless a trusted caller decided"),
     ]
 
     private static func address(_ value: JSONValue, _ name: String) throws(ConfigurationError) -> String? {

@@ -6,7 +6,7 @@ public enum OptionTable {
     package static let sections: [(title: String, options: [OptionDefinition])] = [
         ("Roost's own", roost), ("Essential", essential), ("Keys and access", access), ("Declared classes", [schema]),
         ("Users and sessions", users), ("Sign-in providers", signIn), ("Cloud code", webhooks),
-        ("Account mails", mails), ("Pages", pages), ("Cloud code in JavaScript", cloudMain), ("Jobs", jobs),
+        ("Account emails", mails), ("Pages", pages), ("Cloud code in JavaScript", cloudMain), ("Jobs", jobs),
         ("Files", files), ("Protection", protection + rateLimits), ("Console", console), ("Live queries", liveQueries),
         ("Push notifications", pushes), ("Logs", logs), ("Metrics and health", monitoring),
         ("Traces", traces),
@@ -48,7 +48,7 @@ public enum OptionTable {
                 "The folder of uploaded files; default files in the data folder"),
             .text(
                 "classDefinitions", "ROOST_CLASS_DEFINITIONS", \.classDefinitions,
-                "Name of class definitions in the binary to apply at start; there is one: music"),
+                "Name of class definitions in the binary to apply at start; only music"),
             .whole(
                 "statementTimeout", "ROOST_STATEMENT_TIMEOUT", \.statementTimeout, in: 1...86_400_000,
                 "Time limit of a statement, in milliseconds"),
@@ -60,13 +60,13 @@ public enum OptionTable {
                 "Time limit of a transaction, and of a class change that waits for requests, in milliseconds"),
             .whole(
                 "connectionTimeout", "ROOST_CONNECTION_TIMEOUT", \.connectionTimeout, in: 1...86_400_000,
-                "Time limit for waiting for a database connection, in milliseconds; requests then get 503"),
+                "Time limit for waiting for a free database connection, in milliseconds; requests then get 503"),
             .whole(
                 "passwordHashingThreads", "ROOST_PASSWORD_HASHING_THREADS", \.passwordHashingThreads, in: 1...1024,
-                "Number of password hashes computed at once; default the number of processors minus one"),
+                "Number of password hashes computed at once; default the number of processors minus one, at least one"),
             .whole(
                 "passwordHashingQueue", "ROOST_PASSWORD_HASHING_QUEUE", \.passwordHashingQueue, in: 1...1_000_000,
-                "Maximum number of queued password hashes; further log-ins get 503"),
+                "Maximum number of queued password hashes"),
             .whole(
                 "regexTimeout", "ROOST_REGEX_TIMEOUT", \.regexTimeout, in: 1...86_400_000,
                 "Time limit of a client's find with a regular expression, in milliseconds"),
@@ -98,7 +98,7 @@ public enum OptionTable {
                 "Maximum size of the objects that a client's find passes to triggers"),
             .whole(
                 "maxClientFields", "ROOST_MAX_CLIENT_FIELDS", \.maxClientFields, in: 0...1000,
-                "Maximum number of fields that a class can have after a client adds fields"),
+                "Maximum number of fields, without built-in ones, of a class to which a client adds fields"),
             .whole(
                 "maximumConnections", "ROOST_MAXIMUM_CONNECTIONS", \.maximumConnections, in: 16...1_000_000,
                 "Maximum number of client connections; fewer if the limit on file descriptors is lower"),
@@ -124,7 +124,7 @@ public enum OptionTable {
         ) { value, name throws(ConfigurationError) in try url(value, name) },
         .custom(
             "publicServerURL", "PARSE_PUBLIC_SERVER_URL", .string, \.publicServerURL,
-            "The external URL with the mount path, for links to files and objects"
+            "The external URL with the mount path, for links in responses and emails"
         ) { value, name throws(ConfigurationError) in .some(try url(value, name)) },
         .custom(
             "databaseURI", "PARSE_SERVER_DATABASE_URI", .string, \.databaseURI,

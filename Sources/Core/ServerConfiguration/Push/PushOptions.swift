@@ -18,7 +18,7 @@ extension OptionTable {
         },
         .flag(
             "scheduledPush", "PARSE_SERVER_SCHEDULED_PUSH", \.schedulesPushes,
-            "Sends a push with a push_time at that time; false sends it at once"),
+            "Sends a push notification with a push_time at that time; false sends it at once"),
     ]
 }
 

@@ -4,7 +4,7 @@ extension OptionTable {
     static let access: [OptionDefinition] = [
         .text(
             "maintenanceKey", "PARSE_SERVER_MAINTENANCE_KEY", \.maintenanceKey,
-            "The key that gives access to internal fields and dates"),
+            "The key that may read internal fields, and set createdAt and updatedAt"),
         .text(
             "readOnlyMasterKey", "PARSE_SERVER_READ_ONLY_MASTER_KEY", \.readOnlyMasterKey,
             "A master key with read-only access"),
@@ -55,7 +55,7 @@ extension OptionTable {
         ) { value, _, configuration throws(ConfigurationError) in try configuration.protect(value.objectValue ?? [:]) },
         OptionDefinition(
             "userSensitiveFields", "PARSE_SERVER_USER_SENSITIVE_FIELDS", .texts,
-            "Additional hidden fields of _User (deprecated by parse-server)"
+            "Additional hidden fields of _User"
         ) { value, _, configuration in
             for name in value.names {
                 configuration.protectedFields["_User", default: [:]]["*", default: []].append(name)
@@ -72,7 +72,7 @@ extension OptionTable {
             "Number of objects that a find without a limit returns"),
         .whole(
             "maxLimit", "PARSE_SERVER_MAX_LIMIT", \.maxLimit, in: 1...(1 << 53),
-            "Maximum number of objects that a find returns; default no limit"),
+            "Maximum limit of a find; default none"),
         .size(
             "maxResponseSize", "PARSE_SERVER_MAX_RESPONSE_SIZE", \.maxResponseSize, atLeast: 1024,
             "Maximum size of a response, also for the master key"),
@@ -92,7 +92,7 @@ extension OptionTable {
         .flag(
             "enableSanitizedErrorResponse", "PARSE_SERVER_ENABLE_SANITIZED_ERROR_RESPONSE",
             \.enableSanitizedErrorResponse, older: [7: false],
-            "Gives permission errors a generic text"),
+            "Replaces the details of permission errors with a generic message"),
         .flag(
             "protectedFieldsOwnerExempt", "PARSE_SERVER_PROTECTED_FIELDS_OWNER_EXEMPT", \.protectedFieldsOwnerExempt,
             "Shows users all fields of their own record"),

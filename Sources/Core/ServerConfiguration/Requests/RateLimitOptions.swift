@@ -21,7 +21,7 @@ extension OptionTable {
         },
         .flag(
             "accountRateLimit", "ROOST_ACCOUNT_RATE_LIMIT", \.accountRateLimit, older: [8: false],
-            "Limits log-ins, sign-ups, challenges and mails per address"),
+            "Limits log-ins, sign-ups, challenges and emails per address"),
     ]
 }
 
