@@ -52,6 +52,29 @@ struct LocalPostgresTests {
         return (attributes[.posixPermissions] as? Int ?? 0) & 0o777
     }
 
+    @Test(
+        "Root neither starts another user's cluster nor changes the owner of its folder",
+        .enabled(if: getuid() == 0))
+    func foreignCluster() async throws {
+        try await withFolder { folder in
+            let nobody = try #require(getpwnam("nobody")).pointee.pw_uid
+            try FileManager.default.createDirectory(atPath: folder + "/cluster", withIntermediateDirectories: true)
+            for path in [folder, folder + "/cluster"] { #expect(chown(path, nobody, getgid()) == 0) }
+            let descriptor = open(folder + "/roost.lock", O_CREAT | O_RDWR, 0o600)
+            #expect(flock(descriptor, LOCK_EX) == 0)
+            for message in ["another Roost server uses \(folder)", "\(folder)/cluster belongs to the user nobody"] {
+                let failure = await #expect(throws: LocalPostgres.Failure.self) {
+                    _ = try await LocalPostgres(dataFolder: folder, logger: Self.logger).start()
+                }
+                #expect(failure?.description.hasPrefix(message) == true, "\(String(describing: failure))")
+                var status = stat()
+                #expect(stat(folder, &status) == 0 && status.st_uid == nobody)
+                flock(descriptor, LOCK_UN)
+            }
+            close(descriptor)
+        }
+    }
+
     @Test("The first start creates a private, durable cluster, and the second one keeps its data")
     func startsTwice() async throws {
         try await withFolder { folder in

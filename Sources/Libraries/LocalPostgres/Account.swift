@@ -44,6 +44,14 @@ package struct Account: Sendable {
         }
     }
 
+    /// Checks that a folder, if it exists, belongs to this account.
+    func checkOwner(of folder: String) throws {
+        var status = stat()
+        guard stat(folder, &status) == 0, status.st_uid != identity?.user ?? getuid() else { return }
+        let owner = getpwuid(status.st_uid).map { String(cString: $0.pointee.pw_name) } ?? "\(status.st_uid)"
+        throw LocalPostgres.Failure("\(folder) belongs to the user \(owner). Run the command as that user")
+    }
+
     /// Checks that the account can traverse all parent folders of a path.
     func checkReach(of path: String) throws {
         guard let identity else { return }

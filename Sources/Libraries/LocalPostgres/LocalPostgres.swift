@@ -51,9 +51,12 @@ public actor LocalPostgres {
         let binaries = try await PostgresBinaries.newest()
         self.binaries = binaries
         let account = try Account.forServer()
-        try account.makePrivateFolder(dataFolder)
+        try FileManager.default.createDirectory(atPath: dataFolder, withIntermediateDirectories: true)
+        // Before the folder's owner is changed, because a server of another user may be using it.
         guard let lock = try FolderLock(dataFolder + "/roost.lock") else { return nil }
+        try account.checkOwner(of: cluster)
         self.lock = lock
+        try account.makePrivateFolder(dataFolder)
         try account.checkReach(of: dataFolder)
         let socketFolder = try self.socketFolder(account)
         if !exists {
