@@ -82,10 +82,11 @@ extension PushRows {
         "((\(moment)) AT TIME ZONE rule - (\(moment)) AT TIME ZONE 'UTC')"
     }
 
-    /// Counts the devices with other time zones than `zones` as failed, and records up to 10,000 of them as failures.
+    /// Counts the devices with no time zone, or with others than `zones`, as failed, and records up to 10,000 of them as failures.
     public func failPart(_ part: PushPart, _ filter: Filter, exceptZones zones: [String]) async throws {
         guard var (condition, builder) = try audience(filter) else { return }
-        condition += " AND \"timeZone\" <> ALL(\(builder.bind(.textArray(zones)))) AND \"deviceToken\" IS NOT NULL"
+        condition +=
+            " AND COALESCE(\"timeZone\", '') <> ALL(\(builder.bind(.textArray(zones)))) AND \"deviceToken\" IS NOT NULL"
         let rows = try await store.query(
             """
             SELECT left(COALESCE("deviceType", ''), 10000), count(*), (sum(count(*)) OVER ())::bigint
