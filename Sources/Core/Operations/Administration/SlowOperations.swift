@@ -102,12 +102,15 @@ public struct SlowOperations: Sendable {
     /// - Throws: 101 if the hash is unknown or its shape has no statement.
     public func answer(_ parameters: JSONObject) async throws -> JSONObject {
         let shapes = backend.slowLog.shapes
-        guard let hash = parameters["explain"]?.stringValue else {
+        guard let wanted = parameters["explain"] else {
             return ["results": .array(shapes.map { .object(Self.described($0.hash, $0.shape)) })]
         }
-        guard let shape = shapes.first(where: { $0.hash == hash })?.shape, !shape.statement.isEmpty else {
-            throw ParseError.notFound
-        }
+        // A hash of digits alone is read as a number.
+        guard
+            case (let hash, let shape)? = shapes.first(where: {
+                wanted == .string($0.hash) || wanted.numberValue == Double($0.hash) ?? .nan
+            }), !shape.statement.isEmpty
+        else { throw ParseError.notFound }
         var result = Self.described(hash, shape)
         do {
             result["plan"] = try await backend.store.aggregates.genericPlan(of: shape.statement)
