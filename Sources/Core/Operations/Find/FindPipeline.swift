@@ -21,7 +21,7 @@ struct FindPipeline {
     ///   visible.
     func run(_ asked: consuming Find) async throws -> [UInt8] {
         var find = asked
-        // Checked before the class is read, so no code runs for unauthorized callers.
+        // Checked before triggers run. As in parse-server, the permissions of the class are checked after `beforeFind`.
         try find.caller.check(find.objectId == nil ? "find" : "get", of: find.className)
         let reachesTriggers =
             backend.findTriggers.hasFindTriggers

@@ -110,10 +110,10 @@ extension Providers {
         return try await !owners(of: claims.identities, isForAll: caller.readsEverything).isEmpty
     }
 
-    /// The error for a log-in or sign-up in a transaction. Its session would be created before the transaction begins
-    /// and remain if the transaction failed.
+    /// The error for a log-in or a new session in a transaction. The session would be created before the transaction
+    /// begins, and remain if the transaction failed.
     static let noLogInOfTransaction = ParseError(
-        ParseError.invalidJSON, "Log-ins and sign-ups can't be part of a transaction.")
+        ParseError.invalidJSON, "Log-ins and new sessions can't be part of a transaction.")
 
     /// Returns the users who are linked to any of the claimed ids, at most two per provider.
     ///
