@@ -47,8 +47,8 @@ final class DatabaseProbe: ReadinessProbe {
         return figures
     }
 
-    /// Limits the measured lag. Without writes, the last applied transaction may be old, so a replica can't lag by more
-    /// than the time since it last had caught up.
+    /// Limits the measured lag to the time since the replica last caught up. Without writes, the age of the last
+    /// applied transaction overstates the lag.
     private func bounded(_ lag: Double) -> Double {
         let now = ContinuousClock.now
         return caughtUp.withLock { caughtUp in

@@ -15,8 +15,8 @@ struct TokenProvider: AuthProvider {
         var missing = "id token is invalid for this user."
         /// The error text if no app is configured.
         var unconfigured: String
-        /// The lists that a client may send in addition, with their paths in the token. They must equal those in the
-        /// token.
+        /// Optional lists in the login data, such as Keycloak's `roles`, with the paths where the token may contain
+        /// them. A list that a client sends must equal the token's in any order.
         var lists: [Name: [[Name]]] = [:]
         /// The option that contains the settings, or nil if they are not nested.
         var nested: Name?

@@ -40,7 +40,7 @@ public struct ServiceAccount: Sendable {
     /// Parses the credentials of an account.
     ///
     /// - Parameters:
-    ///   - value: The JSON of the credentials, its text, or a path.
+    ///   - value: The credentials as a JSON object, as JSON text, or as the path of a key file.
     ///   - option: The name of the option, for errors.
     ///   - folder: The base folder of relative paths.
     /// - Throws: `ConfigurationError` if the credentials are invalid.

@@ -25,8 +25,7 @@ package final class RequestQueue: Sendable {
     package static let mediumSize = 8 * 1024
     /// The size in bytes from which reading a body takes too long for an event loop.
     package static let longSize = HeavyWork.size
-    /// The size in bytes from which a body waits in a separate queue. Bodies from `hugeSize` and from `giantSize` on
-    /// have two more queues.
+    /// The minimum size in bytes of a large body. Large, huge and giant bodies each have a queue of their own.
     package static let largeSize = 128 * 1024
     package static let hugeSize = 1024 * 1024
     package static let giantSize = 4 * 1024 * 1024

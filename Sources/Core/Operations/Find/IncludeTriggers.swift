@@ -40,7 +40,7 @@ extension FindTriggers {
     ///
     /// - Parameters:
     ///   - paths: The include paths, shortest first, because a trigger's result determines what is included below it.
-    ///   - cost: The cost of the objects. If it is slow, they are scanned off the event loop.
+    ///   - cost: The cost of scanning the objects. Slow scans run off the event loop.
     /// - Throws: Errors of the triggers.
     func callIncludeTriggers(
         _ objects: [JSONObject], _ paths: [[Name]], _ cost: Cost, cloudContext: JSONObject?, _ context: RequestContext

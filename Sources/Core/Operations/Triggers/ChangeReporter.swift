@@ -112,7 +112,7 @@ final class ChangeReporter: Sendable {
             for observer in observers where observer.observes(className) { await observer.observe(reported) }
         } catch {
             logger.error(
-                "change not published: the object could not be read",
+                "can't publish a change",
                 metadata: ["class": "\(change.className)", "error": "\(error)"])
             await miss(change.className)
         }
@@ -138,7 +138,9 @@ final class ChangeReporter: Sendable {
         return try await found.objects.first.map { ($0, place) }
     }
 
-    struct NoPlace: Error {}
+    struct NoPlace: Error, CustomStringConvertible {
+        var description: String { "the memory for large objects stayed in use for a second" }
+    }
 
     /// The maximum time that a change waits for memory. Beyond it, observers are too slow for the rate of changes.
     private static let timeToReserve = Duration.seconds(1)

@@ -16,7 +16,8 @@ package struct LayoutDiagnosis {
             + similarNames(classes) + invalidIndexes
     }
 
-    /// Finds classes with many fields to which every client may add more. Each find reads all fields.
+    /// Finds classes with many fields to which every client may add more. Finds without `keys` get slower with each
+    /// field.
     private func growth(_ schema: ClassSchema) -> [Finding] {
         let count = schema.fields.keys.count { !SystemClass.isDefaultField($0.text, of: schema.name) }
         guard count > Self.manyFields, schema.effectivePermissions.admits([], to: .addField) else { return [] }

@@ -8,7 +8,7 @@ package struct ConnectionParameters {
         case unprepared
         /// Prepares the statement in the session.
         case prepared
-        /// Lets the pooler prepare the statement. It shares one plan among all clients that send the same text.
+        /// Lets the pooler prepare the statement, which then serves all clients that send the same text.
         case preparedByPooler
     }
 

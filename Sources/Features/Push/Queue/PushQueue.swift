@@ -107,7 +107,7 @@ public final class PushQueue: Pusher {
     /// Removes old push data every hour. Runs separately from `tick`, which must renew leases in time.
     private func sweep(_ store: ObjectStore) async {
         while !Task.isCancelled {
-            await attempt("delete old push failures") {
+            await attempt("delete old push data") {
                 try await store.pushes.sweep(keepingRowsFor: self.settings.keepStatusDays)
             }
             try? await Task.sleep(for: .seconds(3600))
@@ -268,7 +268,7 @@ public final class PushQueue: Pusher {
                 try await store.pushes.releaseRanges(of: self.owner, except: self.unsettled.withLock { $0 })
             } catch {
                 self.logger.warning(
-                    "can't release push batches, other processes send them when the lease expires",
+                    "can't release push batches; other processes will send them when the lease expires",
                     metadata: ["error": "\(error)"])
             }
         }.value

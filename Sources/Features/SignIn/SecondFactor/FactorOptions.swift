@@ -6,7 +6,7 @@ import ServerConfiguration
 
 /// The option `auth.mfa`.
 struct FactorOptions: Sendable {
-    /// Whether codes of authenticator apps are accepted.
+    /// Whether users can set up an authenticator app. Log-ins accept the codes of existing apps even if this is false.
     let hasTOTP: Bool
     /// Whether codes may be sent as text messages.
     let hasSMS: Bool
@@ -45,8 +45,8 @@ struct FactorOptions: Sendable {
         sender = try json["sendSMS"].map { value throws(ConfigurationError) in try MessageSender(value) }
         guard !hasSMS || sender != nil else {
             throw ConfigurationError(
-                "mfa.sendSMS callback must be defined when using SMS OTPs: in Roost it is an object with url, headers and "
-                    + "body, in which {{mobile}} and {{token}} stand for the number and the code")
+                "mfa.sendSMS callback must be defined when using SMS OTPs: in Roost it is an object with url, body and "
+                    + "headers. In url and body, {{mobile}} and {{token}} stand for the number and the code")
         }
     }
 

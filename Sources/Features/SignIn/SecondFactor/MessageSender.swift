@@ -20,8 +20,8 @@ struct MessageSender: Sendable {
             url.hasPrefix("https://") || url.hasPrefix("http://"), let body = object["body"]?.stringValue
         else {
             throw ConfigurationError(
-                "mfa.sendSMS must be an object with url, headers and body, in which {{mobile}} and {{token}} stand for "
-                    + "the number and the code")
+                "mfa.sendSMS must be an object with an http or https url, a body and optional headers. In url and body, "
+                    + "{{mobile}} and {{token}} stand for the number and the code")
         }
         if let key = object.keys.first(where: { !["url", "headers", "body"].contains($0) }) {
             throw ConfigurationError("error: unknown option mfa.sendSMS.\(key)")

@@ -107,8 +107,8 @@ public struct EmailVerifications: Sendable, BackendPart {
     /// Sends a new link to replace an expired link.
     ///
     /// - Parameters:
-    ///   - token: The token of the old link, or nil if the user name is given.
-    ///   - username: The user name, or nil if the token is given.
+    ///   - token: The token of the old link, or nil to use only the user name.
+    ///   - username: The user name, which is used if the token is nil or unknown.
     /// - Returns: Whether the user exists and has an unverified address. False if `verifyUserEmails` is off.
     public func resendVerification(token: String?, username: String?, _ context: RequestContext) async throws -> Bool {
         guard configuration.accountMail.verifyUserEmails else { return false }
