@@ -6,18 +6,17 @@ import { addWords, ago, count, cut, date, plain, said, shown, t } from "../../co
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
 import { complain, failed, record, toast } from "../../parts/states.js";
 import { isEqual } from "../../data/values.js";
-import { read } from "./call.js";
-import { FIGURES, figures, table } from "./index.js";
+import { FIGURES, figures, read, table } from "./index.js";
 
 addWords({
-  "job.start": "Start", "job.startOf": "Start {name}", "job.started": "{name} started", "job.none": "No jobs yet", "job.once": "once at a time", "job.runs": "Runs",
+  "job.startOf": "Start {name}", "job.started": "{name} started", "job.none": "No jobs yet", "job.once": "once at a time", "job.runs": "Runs",
   "job.noRuns": "Start a job to see its runs.", "job.state.running": "running", "job.state.succeeded": "succeeded", "job.state.failed": "failed", "job.message": "Message", "job.began": "Started",
   "job.took": "Duration", "job.by.api": "a call", "job.by.schedule": "a schedule", "job.plans": "Schedules", "job.noPlans": "No schedules yet.", "job.plan": "New schedule", "job.last": "Last run",
   "job.never": "never", "job.job": "Job", "job.actions": "Actions of the schedule of {name}", "job.planned": "{name} runs {when}", "job.unplanned": "Schedule of {name} deleted",
   "job.back": "Schedule of {name} restored", "job.since": "The schedule has changed since and was kept.", "job.unplanText": "{name} no longer runs {when}.",
   "job.off": "This server runs no schedules: the option jobSchedules is off.", "plan.once": "once, at {time} UTC", "plan.soon": "once, as soon as possible", "plan.every": "every {what}",
   "plan.minutes": "{n} {n|minute|minutes}", "plan.hours": "{n} {n|hour|hours}", "plan.days": "{n} {n|day|days}", "plan.at": ", from {time} UTC on", "plan.on": ", on {days}",
-  "plan.from": ", not before {time} UTC", "plan.kind": "When", "plan.kind.daily": "each day at a time", "plan.kind.every": "repeatedly", "plan.kind.once": "once", "plan.time": "Time (UTC)",
+  "plan.from": ", not before {time} UTC", "plan.kind.daily": "each day at a time", "plan.kind.every": "repeatedly", "plan.kind.once": "once", "plan.time": "Time (UTC)",
   "plan.gap": "Interval in minutes", "plan.start": "Date and time (UTC)", "plan.weekdays": "Weekdays", "plan.badTime": "Write times like 03:00.",
   "plan.badGap": "The interval must be a whole number of minutes, 1 or more.", "plan.badDate": "Write dates like 2026-12-24 18:00.", "plan.noDay": "Choose at least one day.",
 });
@@ -32,14 +31,14 @@ export function openJobs(host, { jobs = [], runsSchedules }, scope) {
   const again = () => readRuns(runs, watch, scope);
   put(host, h("section.panel", h("h2", t("cloud.jobs")), jobs.length === 0 ? [h("p", t("job.none")), h("p.quiet", linked(t("cloud.emptyHint")))]
     : table(t("cloud.jobs"), [["", "word.name"], ...FIGURES, [".actions.start", ""]], jobs.map((job) => [["", [shown(job.name, 80), job.isExclusive && h("span.quiet", " \u00b7 ", t("job.once"))]], ...figures(job),
-      [".actions.start", h("button.button", { "aria-label": t("job.startOf", { name: job.name }), onclick: () => start(job.name, again) }, t("job.start"))]]))), plans, runs);
+      [".actions.start", h("button.button", { "aria-label": t("job.startOf", { name: job.name }), onclick: () => start(job.name, again) }, t("rail.start"))]]))), plans, runs);
   again();
   readPlans(plans, jobs, runsSchedules, scope);
 }
 
 async function start(name, again) {
   const params = h("textarea", { rows: "5", spellcheck: "false", value: "{}" });
-  const isStarted = await openForm({ title: t("job.startOf", { name }), button: t("job.start") }, () => ({
+  const isStarted = await openForm({ title: t("job.startOf", { name }), button: t("rail.start") }, () => ({
     body: labelled(t("word.params"), params),
     async save() {
       await parse.post("jobs/" + encodeURIComponent(name), read(params.value));
@@ -187,7 +186,7 @@ function planForm(plan = {}) {
   const draw = () => put(fields, kind.value === "daily" ? [labelled(t("plan.time"), time), weekdays] : kind.value === "every" ? labelled(t("plan.gap"), minutes) : labelled(t("plan.start"), at));
   draw();
   return {
-    element: [labelled(t("plan.kind"), kind), fields],
+    element: [labelled(t("word.when"), kind), fields],
     read() {
       if (kind.value === "once") {
         // Without a time, the job was to run as soon as possible. It already has, so the schedule gets no new time.

@@ -11,7 +11,7 @@ import { tree } from "../../data/editors/tree.js";
 import { classes, loadClasses, typeOf } from "../../data/schema.js";
 import { confirm } from "../../parts/dialog.js";
 import { copy, copyButton } from "../../parts/states.js";
-import { viewAs } from "../cloud/call.js";
+import { viewAs } from "../cloud/index.js";
 
 addWords({
   "rest.hint": "Send any REST API request, and get the code for it.", "rest.method": "Method", "rest.path": "Path below the mount",
