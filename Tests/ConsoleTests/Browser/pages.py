@@ -106,6 +106,27 @@ def scenario_57_creates_class_fields_and_indexes_with_the_keyboard(console, rest
     assert rest.call("POST", "/classes/Keyed", {"author": author})["code"] == 137
 
 
+def scenario_57_shows_a_new_field_at_once_on_a_phone(console, rest):
+    rest.define("Crowded", **{f"f{number:02}": {"type": "String"} for number in range(20)})
+    rest.create("Crowded", f00="one")
+    console.size(375, 667)
+    try:
+        console.open_class("Crowded")
+        console.click(".content [aria-label='More actions']")
+        console.click_text("New field \u2026", ".menu")
+        # Its place is far below the first screen, then far above.
+        for name in ("last", "also"):
+            console.wait("document.querySelector('dialog input')")
+            console.type(name)
+            console.press("Enter")
+            console.wait(f"location.pathname.endsWith('/schema/Crowded') && document.querySelector('main mark')?.innerText === '{name}'")
+            console.wait("(({ top, bottom }) => top >= 0 && bottom <= innerHeight)(document.querySelector('main mark').getBoundingClientRect())")
+            if name == "last":
+                console.click_text("New field", "main .head")
+    finally:
+        console.size(1440, 900)
+
+
 def scenario_57_creates_a_class_with_fields_and_permissions_in_one_request(console, rest):
     """Fields and permissions are sent in one request, and apps get the displayed permissions."""
     for name in ("Owned", "Kept", "Shown", "Run"):
@@ -719,7 +740,7 @@ def scenario_48_finds_users_and_manages_their_sessions_password_and_lock(console
     console.wait_text("locked after failed log-ins", "main")
     lock_until("NULL")
     console.click("[aria-label^='End the session of']")
-    console.wait_text("Not logged in anywhere", "main")
+    console.wait_text("no open session", "main")
     console.click_text("Set password", "main")
     console.wait("document.querySelector('dialog input')")
     console.type("another word")

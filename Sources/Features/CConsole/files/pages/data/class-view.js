@@ -37,7 +37,7 @@ export function openClass(host, className, scope) {
       className, find: (id) => page.rows.at(page.rows.indexOf(id)), notify: () => page.rows.notify(), remove: (id) => page.rows.remove(id), reload: page.reload,
     }, scope);
   }
-  page.newField = async () => (await import("../schema/forms.js")).editField(className);
+  page.newField = async () => (await import("../schema/index.js")).addField(className);
   page.change = (next) => go(address("data", [className], {
     where: Object.keys(next.where ?? where).length ? JSON.stringify(next.where ?? where) : undefined,
     order: (next.order ?? order) === "-createdAt" ? undefined : next.order ?? order,

@@ -3,7 +3,7 @@
 import { objectPath, parse, send } from "../../core/api.js";
 import { button, h, icon, iconButton, put } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
-import { address, go } from "../../core/router.js";
+import { address, go, route } from "../../core/router.js";
 import { mayChangeClasses } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { addWords, bytes, date, plain, said, shown, t } from "../../core/words.js";
@@ -55,6 +55,16 @@ function showAll(content, scope) {
     h(".scroll", hasNoClass() ? empty({ picture: "schema", title: t("classes.empty"), text: t("classes.emptyHint") }) : h("section.panel", h("h2", t("schema.diagram")), diagram(classes.peek())), h("section.panel", h("h2", t("word.allClasses")), list)));
 }
 
+/** Asks for a new field, and shows it in the schema. On a phone, rows have no columns in which it could appear. */
+export async function addField(className) {
+  const name = await editField(className);
+  const { page, parts } = route.peek();
+  if (name && parts[0] === className && (page === "schema" || matchMedia("(max-width: 639px)").matches)) go(address("schema", [className], { field: name }), page === "schema");
+}
+
+/** The new field that was scrolled to last. */
+let revealed;
+
 function showClass(content, className, scope) {
   const { fields, indexes } = classes.peek().get(className);
   const mayChange = mayChangeClasses() && className !== "_Session";
@@ -65,11 +75,12 @@ function showClass(content, className, scope) {
     put(number, entry ? `${counted(entry)} ${t("word.objects").toLowerCase()}` : "");
     put(size, entry ? t("schema.bytes", { bytes: bytes(entry.bytes), indexBytes: bytes(entry.indexBytes) }) : "");
   }, scope);
+  const added = route.peek().query.get("field");
   const menu = mayChange && iconButton("more", t("grid.more"), (event) => openMenu(event.currentTarget, [
     { words: t("schema.empty"), icon: "trash", isDanger: true, do: () => emptyClass(className) },
     !isServerClass(className) && { words: t("schema.drop"), icon: "trash", isDanger: true, do: async () => { if (await dropClass(className)) go(address("schema")); } },
   ].filter(Boolean), { label: t("grid.more") }));
-  const addField = mayChange && button(".button.primary", () => editField(className), icon("plus"), h("span.words", t("grid.newField")));
+  const add = mayChange && button(".button.primary", () => addField(className), icon("plus"), h("span.words", t("grid.newField")));
   const indexBox = h("div");
   const drawIndexes = (sizes, since) => put(indexBox, indexList(className, indexes, mayChange, sizes, since));
   drawIndexes([]);
@@ -80,17 +91,19 @@ function showClass(content, className, scope) {
   const fieldTable = h("div");
   const drawFields = () => put(fieldTable, table(t("word.fields"),
     [[t("word.field")], [t("word.type")], [t("word.required"), ".wide"], [t("schema.default"), ".wide"], [h("span", { title: t("schema.usedHint") }, t("schema.used")), ".right"], [h("span.sr", t("grid.more")), ".actions"]],
-    ranked({ className, fields }).map((field) => [shown(field.name, 80), typeOf(field), field.required ? t("schema.yes") : "", field.defaultValue === undefined ? "" : h("span.mono", inWords(field.defaultValue)),
+    ranked({ className, fields }).map((field) => [field.name === added ? h("mark.pill", shown(field.name, 80)) : shown(field.name, 80), typeOf(field), field.required ? t("schema.yes") : "", field.defaultValue === undefined ? "" : h("span.mono", inWords(field.defaultValue)),
       used.has(field.name) ? t("word.percent", { percent: used.get(field.name) }) : "", fieldMenu(className, field, mayChange)])));
   drawFields();
   put(content, h("header.head", h("a.plain.back", { href: address("schema"), "aria-label": t("word.allClasses") }, icon("back")), h("h1", shown(className, 80)), number, h(".space"),
-    h("a.button.wide", { href: address("data", [className]) }, t("word.rows")), h("a.button.wide", { href: address("access", [className]) }, t("rail.access")), addField, menu),
+    h("a.button.wide", { href: address("data", [className]) }, t("word.rows")), h("a.button.wide", { href: address("access", [className]) }, t("rail.access")), add, menu),
   h(".scroll",
     h("section.panel", h("h2", t("word.fields")), fieldTable, mayChange && h("p.quiet", t("field.fixed"))),
     h("section.panel", h("h2", t("schema.indexes")), indexBox, size,
       mayChange && button(".button", () => makeIndex(className), icon("plus"), t("index.new"))),
     h("section.panel.phone", h(".line", h("a.button", { href: address("data", [className]) }, t("word.rows")), h("a.button", { href: address("access", [className]) }, t("rail.access"))))));
-  addKeys(t("schema.keys"), mayChange ? { "Alt+n": { words: t("grid.newField"), do: () => editField(className) } } : {}, scope);
+  addKeys(t("schema.keys"), mayChange ? { "Alt+n": { words: t("grid.newField"), do: () => addField(className) } } : {}, scope);
+  if (added !== revealed) queueMicrotask(() => fieldTable.querySelector("mark")?.scrollIntoView({ block: "center" }));
+  revealed = added;
   measure(className, scope).then((shares) => {
     for (const [name, percent] of shares) used.set(name, percent);
     if (!scope.aborted) keepFocus(fieldTable, drawFields);
