@@ -56,6 +56,25 @@ struct ConsoleInvitationTests {
         }
     }
 
+    @Test("Audits changes of operators with names and roles, and finds entries by path")
+    func audited() async throws {
+        try await TestServer.run { server in
+            let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+            let kim: JSONValue = ["name": "kim", "password": "long enough", "role": "viewer"]
+            let made = try await owner.send("POST", "/console/api/operators", kim)
+            let path = "/console/api/operators/\(made["id"]?.stringValue ?? "")"
+            #expect(try await owner.send("PUT", path, ["role": "editor"]).status == 200)
+            #expect(try await owner.send("DELETE", path).status == 200)
+            let rows = try await owner.audit().prefix(3)
+            #expect(rows.map { $0["method"] } == ["DELETE", "PUT", "POST"], "\(rows)")
+            #expect(rows.map { $0["before"]?["name"] } == ["kim", "kim", nil], "\(rows)")
+            #expect(rows.map { $0["before"]?["role"] } == ["editor", "viewer", nil], "\(rows)")
+            #expect(rows.map { $0["after"]?["role"] } == [nil, "editor", "viewer"], "\(rows)")
+            let found = try await owner.send("GET", "/console/api/audit?path=session")["rows"]?.arrayValue ?? []
+            #expect(found.count == 1 && found.first?["path"] == "session", "\(found)")
+        }
+    }
+
     @Test("Reports why the mail server rejected an invitation, without retrying it")
     func failure() async throws {
         let port = try await FreePort.find()

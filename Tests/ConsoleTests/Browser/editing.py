@@ -619,7 +619,7 @@ def scenario_41_undo_restores_a_deleted_object_exactly(console, rest):
     until(lambda: rest.get("Edited", object_id), before)
     if console.credentials:
         console.open("audit", object=object_id)
-        console.wait_text("restored Edited", "main")
+        console.wait_text("Restored 1 object of Edited", "main")
 
 
 def scenario_41_undo_restores_several_deleted_rows(console, rest):

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from signing_in import browser_of_new, in_a_browser_of
+from signing_in import browser_of_new, in_a_browser_of, new_operator
 
 
 class OtherPort:
@@ -228,12 +228,16 @@ def scenario_15_pages_offer_viewers_no_changes(console, rest):
             other.open(path)
             other.wait("document.querySelector('main h1')")
             other.settle()
-            offered = other.value("[...document.querySelectorAll('main button, main a')].filter((e) => e.checkVisibility()).map((e) => (e.getAttribute('aria-label') ?? e.textContent).trim())")
+            offered = other.value("[...document.querySelectorAll('main button, main a')].filter((e) => e.checkVisibility() && !e.closest('tbody th')).map((e) => (e.getAttribute('aria-label') ?? e.textContent).trim())")
             assert [words for words in offered if words.startswith(WRITES)] == [], (path, offered)
         other.open_class("Looked")
         other.click(".content [aria-label='More actions']")
         other.wait("document.querySelector('.menu')")
         assert not [words for words in ("Import", "Delete", "Set a field") if words in other.text(".menu")], other.text(".menu")
+        # The first steps with data are for developers.
+        other.open("start")
+        other.wait_text("Server URL", "main")
+        assert "Add data" not in other.text("main"), other.text("main")
         # Pages for developers don't open, and say why.
         other.open("health")
         other.wait_text("Your role is viewer", "main")
@@ -260,8 +264,8 @@ def scenario_19_audit_shows_changes_and_links_to_the_objects(console, rest):
         other.open("audit", **{"class": name_of_class})
         other.wait(f"{lines}.length === 6")
         rows = other.value(lines)
-        assert name in rows[0] and f"changed {name_of_class}" in rows[0] and "name" in rows[0] and "done" in rows[0], rows[0]
-        assert "refused (400)" in rows[1] and f"deleted {name_of_class}" in rows[2], rows
+        assert name in rows[0] and f"Changed 1 object of {name_of_class}: name" in rows[0] and "done" in rows[0], rows[0]
+        assert f"Tried: Changed 1 object of {name_of_class}: n" in rows[1] and "refused (400)" in rows[1] and f"Deleted 1 object of {name_of_class}" in rows[2], rows
         other.click("[aria-label=Operator]")
         other.browser.fill("[aria-label=Operator]", name)
         other.press("Enter")
@@ -276,6 +280,24 @@ def scenario_19_audit_shows_changes_and_links_to_the_objects(console, rest):
         other.click_text(ids[1], "main tbody")
         other.wait(f"location.pathname.endsWith('/data/{name_of_class}/{ids[1]}')")
         assert other.faults() == []
+
+
+def scenario_19_audit_tells_sign_ins_and_changes_of_operators(console, rest):
+    if not console.credentials:
+        return
+    mark = f"stranger{time.time_ns()}"
+    console.open("data")
+    assert console.api("POST", "session", {"name": mark, "password": "wrong"}) == 401
+    name = new_operator(console, "viewer")
+    console.open("audit", operator=mark)
+    console.wait_text("Failed to sign in: wrong name, password, key or code", "main tbody")
+    assert all(words in console.text("main tbody") for words in (mark, "from ", "refused (401)")), console.text("main tbody")
+    console.open("audit")
+    console.wait_text(f"Created the operator {name}", "main tbody")
+    console.value("(() => { const s = document.querySelector('[aria-label=Action]'); s.value = 'session'; s.dispatchEvent(new Event('change')); })()")
+    console.wait("location.search.includes('kind=session') && !document.querySelector('main tbody').innerText.includes('Created')")
+    titles = console.value("[...document.querySelectorAll('main tbody th')].map((e) => e.innerText.split(':')[0])")
+    assert titles and set(titles) <= {"Signed in", "Signed out", "Failed to sign in"}, titles
 
 
 def scenario_19_audit_pages_through_many_entries(console, rest):
@@ -321,7 +343,7 @@ def scenario_19_audit_filters_by_kind_and_time(console, rest):
         console.open("audit", operator=mark, **{"from": "2026-03-01T10:00:00.000Z", "until": "2026-03-01T13:00:00.000Z"})
         console.wait(f"{ids} === 'o12 o11 o10'")
         # Both are selected on the page.
-        console.value("(() => { const s = document.querySelector('[aria-label=Kind]'); s.value = 'DELETE'; s.dispatchEvent(new Event('change')); })()")
+        console.value("(() => { const s = document.querySelector('[aria-label=Action]'); s.value = 'DELETE'; s.dispatchEvent(new Event('change')); })()")
         console.wait(f"{ids} === 'o10' && location.search.includes('kind=DELETE') && location.search.includes('from=2026-03-01T10')")
         enter = lambda label, text: console.value(f"(() => {{ const s = document.querySelector('[aria-label={label}]'); s.value = {json.dumps(text)}; s.dispatchEvent(new Event('change')); }})()")
         assert console.value("new Date(document.querySelector('[aria-label=From]').value).toISOString()") == "2026-03-01T10:00:00.000Z"

@@ -106,7 +106,7 @@ public struct AuditRows: Sendable {
 
     /// Searches the audit log, newest entries first.
     ///
-    /// - Parameter query: The conditions `operator`, `className`, `objectId`, `method`, `from` (a time, inclusive) and
+    /// - Parameter query: The conditions `operator`, `className`, `objectId`, `method`, `path`, `from` (inclusive) and
     ///   `until` (exclusive), all optional, and `before`, the entry number below which entries are returned.
     /// - Returns: The entries in `rows`, at most 100. After a full page, `next` is the value of `before` for the next page.
     /// - Throws: 102 for an invalid time.
@@ -118,7 +118,7 @@ public struct AuditRows: Sendable {
         }
         // JSON numbers are also accepted, because a name can consist of digits.
         func text(_ name: Name) -> String? { query[name].map { $0.stringValue ?? $0.text } }
-        for column: Name in ["operator", "className", "method"] {
+        for column: Name in ["operator", "className", "method", "path"] {
             if let text = text(column) { conditions.append("\"\(column)\" = \(builder.bind(.text(text)))") }
         }
         if let id = text("objectId") { conditions.append("\"ids\" @> \(builder.bind(.textArray([id])))") }

@@ -42,7 +42,10 @@ private struct OperatorCalls: ConsoleCalls {
         try Self.refuseLimits(body)
         let name = body["name"]?.stringValue ?? ""
         let role = try role(body["role"]) ?? .viewer
-        return try await call.audited("operators", fields: ["name", "role", "password"]) {
+        return try await call.audited(
+            "operators", fields: ["name", "role", "password"],
+            after: ["name": .string(name), "role": .string(role.rawValue)]
+        ) {
             let id = try await interface.backend.operators.add(
                 name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue, from: visit.address)
             return .object(["id": .string(id), "name": .string(name), "role": .string(role.rawValue)], status: 201)
@@ -54,9 +57,10 @@ private struct OperatorCalls: ConsoleCalls {
 
     func invite() async throws -> Reply {
         let address = try await body()["email"]?.stringValue ?? ""
-        return try await call.audited("operators/\(arguments[0])/invitation", fields: ["email"]) {
-            let all = try await interface.backend.store.operators.all()
-            guard let known = all.first(where: { $0.id.hasSameBytes(as: arguments[0]) }) else {
+        return try await call.audited(
+            "operators/\(arguments[0])/invitation", fields: ["email"], before: try await described()
+        ) {
+            guard let known = try await known() else {
                 throw ParseError(ParseError.objectNotFound, "The operator doesn't exist.")
             }
             guard address.utf8.count <= 320, address.dropFirst().dropLast().contains("@"),
@@ -85,7 +89,8 @@ private struct OperatorCalls: ConsoleCalls {
         }
         return try await call.audited(
             "operators/\(arguments[0])",
-            fields: ["role", "password", "totp"].filter { body[Name($0)] != nil }
+            fields: ["role", "password", "totp"].filter { body[Name($0)] != nil }, before: try await described(),
+            after: role.map { ["role": .string($0.rawValue)] }
         ) {
             try await interface.backend.operators.change(
                 id: arguments[0], password: body["password"]?.stringValue, role: role?.rawValue,
@@ -104,12 +109,22 @@ private struct OperatorCalls: ConsoleCalls {
     }
 
     func removeOperator() async throws -> Reply {
-        try await call.audited("operators/\(arguments[0])") {
+        try await call.audited("operators/\(arguments[0])", before: try await described()) {
             guard try await interface.backend.store.operators.remove(id: arguments[0]) else {
                 throw ParseError(ParseError.objectNotFound, "The operator doesn't exist.")
             }
             return .object([:])
         }
+    }
+
+    /// The operator in the path, or nil if it doesn't exist.
+    private func known() async throws -> StoredOperator? {
+        try await interface.backend.store.operators.all().first { $0.id.hasSameBytes(as: arguments[0]) }
+    }
+
+    /// The name and role of the operator in the path, for the audit log.
+    private func described() async throws -> JSONValue? {
+        try await known().map { ["name": .string($0.name), "role": .string($0.role)] }
     }
 
     private func role(_ value: JSONValue?) throws -> ConsoleRole? {

@@ -5,7 +5,7 @@ import { h, icon, option, put, textField } from "../../core/dom.js";
 import { address, go, route } from "../../core/router.js";
 import { setTitle } from "../../core/session.js";
 import { effect, latest } from "../../core/signal.js";
-import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
+import { addWords, ago, date, plain, said, shown, t } from "../../core/words.js";
 import { tree } from "../../data/editors/tree.js";
 import { classes } from "../../data/schema.js";
 import { notOne, parseDate } from "../../data/values.js";
@@ -13,18 +13,26 @@ import { openDialog } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, table } from "../../parts/states.js";
 
 addWords({
-  "audit.hint": "Changes made in the console. Nobody can change these entries.", "audit.operator": "Operator", "audit.object": "Object id", "audit.kind": "Kind", "audit.from": "From",
-  "audit.until": "Until", "audit.time": "{name} ({example})", "audit.allKinds": "All kinds", "audit.none": "No changes yet",
-  "audit.noneHint": "Each change made in the console appears here with operator, time and the value before.", "audit.nothing": "Nothing matches", "audit.nothingHint": "Remove a filter to see more.",
-  "audit.what": "What", "audit.result": "Result", "audit.did.POST": "created", "audit.sent": "sent", "audit.did.PUT": "changed", "audit.did.DELETE": "deleted", "audit.did.GET": "read", "audit.import": "import of", "audit.restored": "restored",
-  "audit.session.POST": "signed in", "audit.session.DELETE": "signed out", "audit.refused": "refused ({status})", "audit.unknown": "unknown", "audit.done": "done", "audit.newest": "Newest",
-  "audit.older": "Older", "audit.open": "{what}, {path}", "audit.request": "Request {id} from {address}", "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
+  "audit.hint": "Sign-ins and changes in the console. Nobody can change the entries.", "audit.operator": "Operator", "audit.object": "Object id", "audit.kind": "Action", "audit.from": "From",
+  "audit.until": "Until", "audit.time": "{name} ({example})", "audit.allKinds": "All actions", "audit.nothing": "Nothing matches", "audit.nothingHint": "Remove a filter to see more.",
+  "audit.what": "What", "audit.result": "Result", "audit.refused": "refused ({status})", "audit.unknown": "unknown", "audit.done": "done", "audit.newest": "Newest",
+  "audit.older": "Older", "audit.request": "Request {id} from {address}", "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
+  "audit.kind.POST": "Creations and calls", "audit.kind.PUT": "Changes", "audit.kind.DELETE": "Deletions", "audit.kind.GET": "Views as a user", "audit.kind.session": "Sign-ins", "audit.at": "from {address}",
+  // Sentences: by path and method, or else a verb and a noun.
+  "audit.POST": "Created {what}", "audit.PUT": "Changed {what}", "audit.DELETE": "Deleted {what}", "audit.GET": "Viewed {what}", "audit.other": "Sent {method} {path}", "audit.tried": "Tried: {what}",
+  "audit.of.objects": "{n} {n|object|objects} of {class}", "audit.of.schemas": "the class {class}", "audit.of.purge": "all objects of {class}", "audit.of.indexes": "an index of {class}",
+  "audit.of.views": "a saved view", "audit.of.settings": "the setting {name}", "audit.of.files": "the file {name}", "audit.of.hooks": "a webhook", "audit.of.config": "the app config",
+  "audit.of.operators": "the operator {name}", "audit.of.password": "their own password", "audit.of.totp": "their authenticator app", "audit.of.sessions": "a console session", "audit.of.backups": "a backup",
+  "audit.is.session.POST": "Signed in", "audit.is.session.DELETE": "Signed out", "audit.is.session.failed": "Failed to sign in: wrong name, password, key or code",
+  "audit.is.confirm.POST": "Entered the password or key again", "audit.is.confirm.failed": "Entered a wrong password, key or code", "audit.is.invitation.POST": "Invited {name}",
+  "audit.is.imports.POST": "Imported {what}", "audit.is.exports.POST": "Exported {what}", "audit.is.trash.POST": "Restored {what}", "audit.is.functions.POST": "Called the function {name}",
+  "audit.is.push.POST": "Sent a push", "audit.is.jobs.POST": "Started the job {name}", "audit.is.tasks.DELETE": "Stopped an index build", "audit.is.doctor.POST": "Fixed a finding", "audit.is.once.POST": "Downloaded a backup",
 });
 
 /** The filters in the address, with their names in the API. */
 const CHOICES = { operator: "operator", class: "className", object: "objectId", kind: "method", from: "from", until: "until" };
 
-const KINDS = ["POST", "PUT", "DELETE", "GET"];
+const KINDS = ["session", "POST", "PUT", "DELETE", "GET"];
 
 export function open(scope) {
   setTitle(t("rail.audit"));
@@ -57,7 +65,7 @@ export function open(scope) {
     const chosen = query.get("class") ?? "";
     const names = new Set([...(classes()?.keys() ?? []), ...(chosen ? [chosen] : [])]);
     put(inputs.class, option("", t("word.allClasses")), [...names].sort().map((name) => option(name, plain(name, 60), name === chosen)));
-    put(inputs.kind, option("", t("audit.allKinds")), KINDS.map((kind) => option(kind, t("audit.did." + kind), kind === query.get("kind"))));
+    put(inputs.kind, option("", t("audit.allKinds")), KINDS.map((kind) => option(kind, t("audit.kind." + kind), kind === query.get("kind"))));
     for (const name of ["from", "until"]) inputs[name].value = query.get(name) ? date(query.get(name)) : "";
     for (const name of ["operator", "object"]) if (document.activeElement !== inputs[name]) inputs[name].value = query.get(name) ?? "";
     read({ body, foot, query, scope: next() });
@@ -68,12 +76,11 @@ export function open(scope) {
 
 async function read(place) {
   const { body, foot, query, scope } = place;
-  const wanted = Object.fromEntries(Object.entries(CHOICES).map(([name, called]) => [called, query.get(name) || undefined]));
+  const wanted = Object.fromEntries(Object.entries(CHOICES).map(([name, called]) => [name === "kind" && query.get(name) === "session" ? "path" : called, query.get(name) || undefined]));
   try {
     const { body: answer } = await send("GET", "audit", { query: { ...wanted, before: query.get("before") ?? undefined }, signal: scope });
-    const isAll = Object.values(wanted).every((value) => value === undefined);
     put(body, answer.rows.length > 0 ? entries(answer.rows)
-      : empty({ picture: "clock", title: t(isAll ? "audit.none" : "audit.nothing"), text: t(isAll ? "audit.noneHint" : "audit.nothingHint") }));
+      : empty({ picture: "clock", title: t("audit.nothing"), text: t("audit.nothingHint") }));
     const page = (before) => address("audit", [], { ...Object.fromEntries(query), before });
     put(foot, h(".space"), query.get("before") && h("a.button", { href: page() }, icon("up"), t("audit.newest")),
       answer.next && h("a.button", { href: page(String(answer.next)) }, icon("down"), t("audit.older")));
@@ -85,16 +92,25 @@ async function read(place) {
   }
 }
 
-const entries = (rows) => table(t("rail.audit"), [[t("audit.what")], [t("word.when")], [t("word.who")], [t("word.objects"), ".wide"], [t("audit.result")]], rows.map((row) => [
-  [h("button.link.wrap", { "aria-label": t("audit.open", { what: said(row), path: row.path ?? "" }), onclick: () => show(row) }, said(row)), h("div.quiet.mono", shown(row.path ?? "", 80))],
-  h("time", { title: date(row.at, true) }, ago(row.at)), [shown(row.operator ?? "", 40), row.role !== row.operator && h("span.quiet", " ", plain(row.role ?? "", 20))], links(row, 3), result(row)]));
+const who = ({ operator }) => (operator ? shown(operator, 60) : t("word.nobodyName"));
+const entries = (rows) => table(t("rail.audit"), [[t("audit.what")], [t("word.when")], [t("word.who")], [t("word.objects"), ".wide"], [t("audit.result"), ".right"]], rows.map((row) => [
+  h("button.link.wrap", { onclick: () => show(row) }, sentence(row)), h("time", { title: date(row.at, true) }, ago(row.at)),
+  [who(row), row.role !== row.operator && h("span.quiet", " ", plain(row.role ?? "", 20)), h("div.quiet", t("audit.at", row))], links(row, 3), result(row)]));
 
-function said({ method, path, className, count, fields }) {
-  if (path === "session") return t("audit.session." + method);
-  const of = className ? plain(className, 40) : "";
-  const names = (fields ?? []).slice(0, 3).map((name) => plain(name, 30)).join(", ");
-  const did = method === "POST" && !className ? "sent" : "did." + (path === "batch" ? "PUT" : method);
-  return [t("audit." + (path === "imports" ? "import" : /^trash\/[^/]+\/restore$/.test(path) ? "restored" : did)), count > 1 && t("grid.objects", { n: count }) + " \u00b7", of, method === "PUT" && names && `\u00b7 ${names}`].filter(Boolean).join(" ");
+/** Returns the words of a key, or "" if there are none. */
+const known = (key, places) => [t(key, places)].find((text) => text !== key) ?? "";
+
+/** Describes an entry in a sentence. */
+function sentence({ method, path = "", className, count, fields, status, before, after }) {
+  const [head, id, last] = path.split("/");
+  // Sessions of users are objects.
+  const kind = className === "_Session" ? "" : head === "operators" && last ? last : path === "backups/once" ? id : head;
+  const places = { method, path, class: className ?? "", n: count || 1, name: (head === "operators" && (after?.name ?? before?.name)) || id };
+  const isListed = method === "PUT" && (className || kind === "operators") && fields?.length > 0;
+  places.what = said(known("audit.of." + kind, places) || (className && t("audit.of.objects", places)));
+  const own = known("audit.is." + kind + "." + (status === 401 ? "failed" : method), places);
+  const text = own || (places.what.text ? t("audit." + (path === "batch" ? "PUT" : method), places) + (isListed ? `: ${fields.slice(0, 3).map((name) => plain(name, 30)).join(", ")}` : "") : t("audit.other", places));
+  return status >= 400 && status !== 401 ? t("audit.tried", { what: said(text) }) : text;
 }
 
 function result({ status }) {
@@ -112,9 +128,9 @@ function links({ className, ids, count }, most) {
 function show(row) {
   const part = (name, value) => value !== null && value !== undefined && h("section", h("h3.label", t("audit." + name)),
     tree(value !== null && typeof value === "object" ? value : { "": value }).element);
-  openDialog({ title: said(row), kind: "sheet" }, () => ({
+  openDialog({ title: sentence(row), kind: "sheet" }, () => ({
     body: [
-      h("p", shown(row.operator ?? "", 60), " \u00b7 ", h("time", date(row.at, true)), " \u00b7 ", result(row)),
+      h("p", who(row), " \u00b7 ", h("time", date(row.at, true)), " \u00b7 ", result(row)),
       h("code.wrap", plain(`${row.method} ${row.path}`, 500)),
       h("p.quiet", t("audit.request", { id: row.requestId ?? "", address: row.address ?? "" })),
       row.fields?.length > 0 && h("p", t("audit.fields", { fields: row.fields.map((name) => plain(name, 60)).join(", ") })),

@@ -14,7 +14,6 @@ import { complain, empty, failed, loading, record, table, whileRecording } from 
 
 addWords({
   "config.hint": "Values that apps can read without an update of the app.", "config.kept": "{type}, kept as it is", "config.sees": "Who sees it",
-  "config.master": "master key only",
   "config.masterBox": "Only for the master key, not for apps",
   "config.new": "New parameter", "config.empty": "No parameters yet",
   "config.emptyHint": "Apps read these values: a message of the day, a limit, a switch.",
@@ -67,7 +66,7 @@ async function read(host, again, scope) {
   keepFocus(host, () => put(host, table(t("rail.config"),
     [[t("word.name")], [t("word.type"), ".wide.quiet"], [t("word.value")], [t("config.sees")], ["", ".actions"]],
     [...parameters].map(([name, { value, isForMaster }]) => [shown(name, 60), typeOf(value) ?? "", drawValue(value, { name, type: typeOf(value) }),
-      h("span", { class: isForMaster ? "quiet" : "" }, t(isForMaster ? "config.master" : "cell.everybody")),
+      h("span", { class: isForMaster ? "quiet" : "" }, t(isForMaster ? "cell.aclMaster" : "cell.everybody")),
       mayChangeClasses() && iconButton("more", t("config.actions", { name }), (event) => openMenu(event.currentTarget, [
         { words: t("word.change"), icon: "config", do: () => edit(name, again) },
         { words: t("word.history"), icon: "undo", do: () => history(name, again) },
@@ -162,18 +161,11 @@ function history(name, again) {
 /** Whether an audited value is incomplete, because the audit log stores no secrets. */
 const holdsSecret = (value) => value === "changed" || (value !== null && typeof value === "object" && Object.values(value).some(holdsSecret));
 
-const PAGES = 5;
-
 async function fill(host, name, setAgain) {
-  const found = [];
+  let found;
   try {
-    let before;
-    for (let page = 0; page < PAGES && found.length < 30; page += 1) {
-      const { body } = await send("GET", "audit", { query: { before } });
-      found.push(...body.rows.filter(({ path, after, status }) => path === "config" && status < 400 && Object.hasOwn(after?.params ?? {}, name)));
-      before = body.next;
-      if (!before) break;
-    }
+    const { body } = await send("GET", "audit", { query: { path: "config" } });
+    found = body.rows.filter(({ after, status }) => status < 400 && Object.hasOwn(after?.params ?? {}, name));
   } catch (problem) {
     put(host, failed(problem));
     return;
