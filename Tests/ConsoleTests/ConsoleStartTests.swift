@@ -127,6 +127,30 @@ struct ConsoleStartTests {
         }
     }
 
+    @Test("Reports the last request of an app if it failed, with the reason")
+    func failure() async throws {
+        try await TestServer.run(logger: UnwrittenLog.logger()) { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "viewer")
+            func reason() async throws -> JSONValue? {
+                try await browser.send("GET", "/console/api/start/clients")["failure"]?["error"]
+            }
+            let closed: JSONValue = ["className": "Closed", "classLevelPermissions": ["find": [:]]]
+            #expect(try await server.send("POST", "/schemas/Closed", closed, as: .master).status == 200)
+            // A request is logged after its response.
+            _ = try await server.send(
+                "GET", "/classes/Song", as: .nobody, headers: ["X-Parse-Application-Id": "other"])
+            #expect(try await eventually { try await reason() == "wrong application id or key" })
+            _ = try await server.send("GET", "/classes/Closed", as: .anonymous)
+            #expect(try await eventually { try await reason() == "permission denied (error 119)" })
+            // Requests with the master key and of the console don't count.
+            _ = try await server.send("GET", "/classes/Song", as: .master)
+            _ = try await browser.parse("GET", "/classes/Song")
+            #expect(try await reason() == "permission denied (error 119)")
+            _ = try await server.send("GET", "/classes/Song", as: .anonymous)
+            #expect(try await eventually { try await reason() == nil })
+        }
+    }
+
     @Test("Encodes a URL as the expected QR code, and rejects text that is too long")
     func code() throws {
         let code = try #require(QRCode("http://192.168.1.20:1337/parse"))

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import time
+import urllib.error
 import urllib.request
 
 # Installed before the page's scripts. Records when rows appear.
@@ -93,6 +94,13 @@ def scenario_empty_project_opens_the_start_page_and_shows_a_connected_app(consol
     urllib.request.urlopen(urllib.request.Request(rest.url + "/classes/Note", headers=fields), timeout=60).close()
     console.wait_text("Connected: iOS SDK", "main")
     assert "REST API" not in console.text("main"), console.text("main")
+    try:
+        urllib.request.urlopen(urllib.request.Request(rest.url + "/classes/Note", headers={**fields, "X-Parse-REST-API-Key": "wrong"}), timeout=60)
+        raise AssertionError("the server accepts a wrong key")
+    except urllib.error.HTTPError as problem:
+        assert problem.code == 403, problem
+    console.wait_text("The last request reached the server, but failed: wrong application id or key", "main .notice")
+    assert console.value("document.querySelector('main .notice a').pathname").endswith("/logs")
     # The displayed command is an app, too.
     console.click_text("curl", "main")
     command = console.text("main pre.code")
@@ -119,7 +127,7 @@ def scenario_empty_project_opens_the_start_page_and_shows_a_connected_app(consol
         assert sorted(note["text"] for note in curl()["results"]) == ["Apples", "Bread", "Milk"]
         console.open("start")
         console.wait_text("Connected: iOS SDK", "main")
-        assert "sample" not in console.text("main"), console.text("main")
+        assert "sample" not in console.text("main") and "failed" not in console.text("main"), console.text("main")
     finally:
         rest.call("DELETE", "/purge/Note")
         rest.call("DELETE", "/schemas/Note")

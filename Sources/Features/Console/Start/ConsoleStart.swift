@@ -58,7 +58,7 @@ private struct StartCalls: ConsoleCalls {
 
     func clients() -> Reply {
         let now = interface.backend.clock.now.milliseconds
-        return .object([
+        var answer: JSONObject = [
             "clients": .array(
                 interface.backend.meters.clients.seen.map { kind, milliseconds in
                     [
@@ -67,7 +67,38 @@ private struct StartCalls: ConsoleCalls {
                         "seconds": .number(Double(max(0, now - milliseconds) / 1000)),
                     ]
                 })
-        ])
+        ]
+        answer["failure"] = lastFailure(now: now).map { .object($0) }
+        return .object(answer)
+    }
+
+    /// The latest request of an app, if it failed and its log line is still in memory. Requests with a server key, and
+    /// those of the console itself, aren't an app's.
+    private func lastFailure(now: Int64) -> JSONObject? {
+        let log = interface.backend.log
+        let (mount, console) = (interface.configuration.mount + "/", interface.configuration.console.path + "/")
+        for line in log.lines(from: log.count - 300, onlyErrors: false).reversed() {
+            let fields = line.json
+            guard fields["message"] == "request", fields["power"] == nil, let path = fields["path"]?.stringValue,
+                path.hasPrefix(mount), !path.hasPrefix(console), let status = fields["status"]?.numberValue
+            else { continue }
+            guard status >= 400 else { return nil }
+            let at = fields["timestamp"]?.stringValue.flatMap { ParseDate(iso: $0) }?.milliseconds ?? now
+            return [
+                "id": fields["id"] ?? "", "seconds": .number(Double(max(0, now - at) / 1000)),
+                "error": .string(Self.reason(Int(status), fields)),
+            ]
+        }
+        return nil
+    }
+
+    private static func reason(_ status: Int, _ fields: JSONObject) -> String {
+        guard let code = fields["code"] else {
+            // Keys are checked first, so a request rejected for them has no route.
+            guard status == 403 else { return "status \(status)" }
+            return fields["route"] == nil ? "wrong application id or key" : "permission denied"
+        }
+        return code == 119 ? "permission denied (error 119)" : "error \(code.text)"
     }
 
     private enum Reach: String {

@@ -9,7 +9,7 @@ import { classes, isServerClass, loadClasses, namingField } from "../../data/sch
 import { complain, copy, failed, loading } from "../../parts/states.js";
 
 addWords({
-  "start.hint": "Connect an app and add data.", "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
+  "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
   "start.clientKey": "Client key", "start.javascriptKey": "JavaScript key", "start.scan": "Scan the code to take the server URL to a phone.", "start.code": "QR code of the server URL",
   "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, set host to 0.0.0.0.",
   "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
@@ -17,6 +17,7 @@ addWords({
   "start.noKey": "Set the option {option}, and write its value for {key}.", "start.emulator": "In the emulator, write 10.0.2.2 for {host}.",
   "start.noClass": "The code reads the class Note. Load the sample first to avoid error 119.", "start.sample": "Load the sample",
   "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app\u2026", "start.connected": "Connected: {name}",
+  "start.failed": "The last request reached the server, but failed: {error}",
   "start.data": "3. Add data", "start.class": "Create a class", "start.import": "Import CSV or JSON", "start.invite": "Invite an operator",
   "start.read": "Read on: docs/tutorial.md, docs/cloud-code.md, docs/security.md, docs/configuration.md",
 });
@@ -34,7 +35,7 @@ export function open(scope) {
     }
   };
   read();
-  return h(".page", h("header.head", h("h1", t("rail.start")), h("span.quiet.words", t("start.hint"))), body);
+  return h(".page", h("header.head", h("h1", t("rail.start"))), body);
 }
 
 function content(server, scope) {
@@ -49,7 +50,7 @@ function content(server, scope) {
     h("section.panel", h("h2", t("start.connect")), h(".connect", h(".facts", h("table.list", h("tbody", ["url", "appId", "clientKey", "javascriptKey"].map(row))),
       hint && h("p.quiet", hint), server.needsKey && !mayChangeClasses() && h("p.quiet", t("start.needsKey"))), server.code && drawn(server.code))),
     h("section.panel", h("h2", t("start.snippets")), !firstClass() && h("p.quiet", t("start.noClass")), snippets(server.snippets.map((one) => ({ ...one, text: adapted(one, server) }))), h("div", status, said)),
-    h("section.panel", h("h2", t("start.data")), h(".line.wrap", steps()), h("p.quiet", linked(t("start.read")))),
+    h("section.panel", mayChangeClasses() && [h("h2", t("start.data")), h(".line.wrap", steps())], h("p.quiet", linked(t("start.read")))),
   ];
 }
 
@@ -92,9 +93,9 @@ function steps() {
   const sample = () => import("../schema/forms.js").then(({ makeSample }) => makeSample()).then(() => go(address("data", ["Note"])), complain);
   const { role } = session.peek().operator;
   return [
-    mayChangeClasses() && button(".button.primary", () => make(false), icon("plus"), t("start.class")),
-    mayChangeClasses() && button(".button", () => make(true), icon("file"), t("start.import")),
-    mayChangeClasses() && lacksNote() && button(".button", sample, icon("data"), t("start.sample")),
+    button(".button.primary", () => make(false), icon("plus"), t("start.class")),
+    button(".button", () => make(true), icon("file"), t("start.import")),
+    lacksNote() && button(".button", sample, icon("data"), t("start.sample")),
     role === "owner" && button(".button", async () => (await import("../operators.js")).openOperators(), icon("users"), t("start.invite")),
   ];
 }
@@ -106,13 +107,19 @@ function drawn(rows) {
   return svg("svg", { viewBox: `-4 -4 ${size} ${size}`, class: "qr", role: "img", "aria-label": t("start.code") }, svg("path", { d }));
 }
 
-/** Shows the apps that have sent requests as they appear. */
+/** Shows the apps that have sent requests as they appear, and the last request if it failed. */
 async function follow(status, said, scope) {
   for (let before; !scope.aborted;) {
     try {
-      const { clients } = (await send("GET", "start/clients", { signal: scope, headers: POLL })).body;
+      const { clients, failure } = (await send("GET", "start/clients", { signal: scope, headers: POLL })).body;
       const texts = clients.map(({ name }) => t("start.connected", { name }));
-      put(status, texts.length ? clients.map(({ seconds }, index) => h("p.good", icon("check"), ` ${texts[index]}, ${ago(Date.now() - seconds * 1000)}`)) : h("p.quiet", t("start.waiting")));
+      const since = ({ seconds }) => ago(Date.now() - seconds * 1000);
+      put(status, texts.length ? clients.map((one, index) => h("p.good", icon("check"), ` ${texts[index]}, ${since(one)}`)) : !failure && h("p.quiet", t("start.waiting")));
+      if (failure) {
+        texts.push(t("start.failed", failure));
+        const text = `${texts.at(-1)}, ${since(failure)}`;
+        status.append(h("p.notice", mayChangeClasses() ? h("a", { href: address("logs", [], { request: failure.id }) }, text) : text));
+      }
       if (texts.join() !== before) put(said, texts.join(". "));
       before = texts.join();
     } catch { /* The frame reports that the server is unreachable; the next round retries. */ }
