@@ -82,6 +82,9 @@ struct ConsoleLogTests {
             let missing = try await Self.logs(browser, "?text=404")["lines"]?.arrayValue ?? []
             #expect(missing.map { $0["fields"]?["path"] } == ["/parse/classes/Song/none"], "\(missing)")
             #expect(missing.first?["fields"]?["code"] == 101)
+            let failures = try await Self.logs(browser, "?level=failed")["lines"]?.arrayValue ?? []
+            #expect(failures.contains { $0["fields"]?["path"] == "/parse/classes/Song/none" }, "\(failures)")
+            #expect(failures.allSatisfy { ($0["fields"]?["status"]?.numberValue ?? 0) >= 400 }, "\(failures)")
             let day = try #require(missing.first?["at"]?.stringValue?.prefix(10))
             #expect(try await Self.logs(browser, "?text=\(day)")["lines"] == [])
         }

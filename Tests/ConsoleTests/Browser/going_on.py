@@ -102,6 +102,19 @@ def scenario_log_hides_the_consoles_own_requests(console, rest):
     assert "no route" not in console.text("main")
 
 
+def scenario_log_finds_failed_requests(console, rest):
+    rest.define("Sought", name={"type": "String"})
+    there = rest.create("Sought", name="one")
+    rest.get("Sought", there)
+    rest.get("Sought", "missing")
+    open_page(console, "logs", ".log-row", text="/classes/Sought/")
+    console.wait_text("/classes/Sought/missing", ".log")
+    assert there in console.text(".log")
+    console.value("(() => { const e = document.querySelector('[aria-label=Level]'); e.value = 'failed'; e.dispatchEvent(new Event('change')); })()")
+    console.wait(f"location.search.includes('level=failed') && !document.querySelector('.log')?.innerText.includes('{there}')")
+    console.wait_text("/classes/Sought/missing 404", ".log")
+
+
 def scenario_log_line_opens_all_lines_of_its_request_and_the_object(console, rest):
     mark = f"mark{time.time_ns()}"
     rest.call("DELETE", "/purge/Logged")

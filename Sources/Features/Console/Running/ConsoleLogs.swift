@@ -86,6 +86,8 @@ private struct LogFilter: Sendable {
     private static let levels = ["silly": 0, "debug": 0, "info": 1, "warn": 2, "error": 3]
 
     let least: Int
+    /// Whether only requests with a status of 400 or above are shown.
+    let onlyFailed: Bool
     let text: String?
     let function: String?
     let request: String?
@@ -98,8 +100,9 @@ private struct LogFilter: Sendable {
     /// - Throws: ``HTTPError`` for an unknown level.
     init(_ query: JSONObject, console: String, _ secrets: SecretTexts) throws(HTTPError) {
         func text(_ name: Name) -> String? { query[name]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
-        guard let least = Self.levels[text("level") ?? "info"] else {
-            throw HTTPError(status: 400, message: "level must be info, warn or error.")
+        onlyFailed = text("level") == "failed"
+        guard let least = onlyFailed ? 1 : Self.levels[text("level") ?? "info"] else {
+            throw HTTPError(status: 400, message: "level must be info, warn, error or failed.")
         }
         self.least = least
         self.text = text("text")?.lowercased()
@@ -116,6 +119,7 @@ private struct LogFilter: Sendable {
     func redacted(_ line: JSONObject) -> JSONObject? {
         let level = line["level"]?.stringValue ?? ""
         guard Self.levels[level] ?? 1 >= least else { return nil }
+        if onlyFailed, line["status"]?.numberValue ?? 0 < 400 { return nil }
         if let request, line["id"]?.stringValue != request { return nil }
         // Errors of the console's own requests are shown, too.
         if let leftOut, Self.levels[level] ?? 1 < 3, line["path"]?.stringValue?.dropping(prefix: leftOut) != nil {

@@ -12,7 +12,7 @@ import { lineList, lineRow, openLine } from "./lines.js";
 
 addWords({
   "logs.hint": "Lines of the server and of cloud code, without secrets.", "logs.list": "Lines of the log", "logs.level": "Level", "logs.all": "All levels",
-  "logs.warn": "Warnings and errors", "logs.error": "Errors", "logs.text": "Text in a line", "logs.console": "Console requests",
+  "logs.warn": "Warnings and errors", "logs.error": "Errors", "logs.failed": "Failed requests", "logs.text": "Text in a line", "logs.console": "Console requests",
   "logs.tailHint": "Shows lines as they arrive", "logs.newest": "Jump to the newest", "logs.request": "Request {id}", "logs.function": "Function {name}",
   "logs.memory": "The server keeps no older lines.", "logs.dropped": "{n} {n|line|lines} came too fast to be shown.",
   "logs.cut": "Only the last {n} lines are kept here.", "logs.count": "{n} {n|line|lines}", "logs.empty": "No line matches",
@@ -33,7 +33,7 @@ export function open(scope) {
   const set = (change) => scope.aborted || go(address("logs", [], { ...filters(), ...change }), true);
   const text = textField({ type: "search", "aria-label": t("logs.text"), placeholder: t("logs.text"), maxlength: "200", oninput: debounce(250, () => set({ text: text.value })) });
   const level = h("select", { "aria-label": t("logs.level"), onchange: () => set({ level: level.value }) },
-    ["", "warn", "error"].map((value) => option(value, t(value ? "logs." + value : "logs.all"))));
+    ["", "failed", "warn", "error"].map((value) => option(value, t(value ? "logs." + value : "logs.all"))));
   const tail = button(".button", () => {
     follows = !follows;
     begin();
