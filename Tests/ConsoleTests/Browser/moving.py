@@ -580,9 +580,10 @@ def scenario_47_lists_previews_and_deletes_files(console, rest):
     open_file(console, f"{mark}-p")
     console.wait("document.querySelector('dialog .preview img')?.naturalWidth === 1 || document.querySelector('dialog .preview p')")
     console.click_text("Delete \u2026", "dialog")
-    console.wait_text("Objects that refer to the file keep a broken link", "dialog:last-of-type")
+    console.wait_text("You can't undo this. Objects that refer to the file keep a broken link", "dialog:last-of-type")
     console.click_text("Delete", "dialog:last-of-type")
     console.wait_text("deleted", ".toasts")
+    assert "Undo" not in console.text(".toasts")
     console.wait("document.querySelector('dialog') === null && document.querySelector('main .state')")
     # More than one page.
     for number in range(105):

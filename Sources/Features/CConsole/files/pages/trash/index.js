@@ -12,7 +12,7 @@ import { openDialog } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, toast } from "../../parts/states.js";
 
 addWords({
-  "trash.hint": "Objects deleted here, kept for 30 days.", "trash.empty": "The trash is empty", "trash.emptyHint": "What you delete in the console is kept here for 30 days.", "trash.restore": "Restore",
+  "trash.hint": "Objects deleted in the console, kept for 30 days. Files, fields and classes are not kept.", "trash.empty": "The trash is empty", "trash.restore": "Restore",
   "trash.show": "Show {name}", "trash.restored": "{name} is back in {class}", "trash.restoredWithout": "{name} is back in {class}, without {fields}, which no longer fit the class", "trash.by": "by {who}",
 });
 
@@ -35,7 +35,7 @@ async function read(list, filter, className, scope) {
     const names = new Set([...body.objects.map((entry) => entry.className), ...[...filter.options].map(({ value }) => value).filter(Boolean), ...(className ? [className] : [])]);
     put(filter, option("", t("word.allClasses")), [...names].sort().map((name) => option(name, plain(name, 60), name === className)));
     if (body.objects.length === 0) {
-      put(list, empty({ picture: "trash", title: t("trash.empty"), text: t("trash.emptyHint") }));
+      put(list, empty({ picture: "trash", title: t("trash.empty"), text: t("trash.hint") }));
       return;
     }
     put(list, body.objects.map((entry) => row(entry, () => read(list, filter, className, scope))));
