@@ -28,7 +28,7 @@ const words = new Map(Object.entries({
   "word.percent": "{percent}%", "word.plan": "Plan", "word.requests": "Requests", "word.rows": "Rows", "word.selected": "{n} selected", "word.send": "Send",
   "word.state": "State", "word.stop": "Stop", "word.ofClass": "Of class", "word.signIn": "Sign in", "word.inspector": "Inspector", "word.type": "Type",
   "word.value": "Value", "word.warning": "Warning", "word.when": "When", "word.why": "Why", "cancel": "Cancel", "save": "Save", "delete": "Delete", "undo": "Undo",
-  "undo.none": "{what}: you can't undo this.", "classes.label": "Classes", "classes.find": "Find a class", "classes.server": "Server", "classes.new": "New class",
+  "undo.none": "{what}: you can't undo this.", "classes.label": "Classes", "classes.find": "Find a class", "classes.new": "New class",
   "classes.none": "No class has that name.", "classes.choose": "Choose a class",
   "classes.chooseHint": "Classes hold the objects of your app. Choose one in the list.", "classes.connect": "Connect an app", "classes.empty": "No classes yet",
   "classes.emptyHint": "Classes hold the objects of your app. Create the first one.", "grid.objects": "{n} {n|object|objects}",

@@ -136,7 +136,7 @@ export function classList(scope, page = "data") {
     const focused = list.contains(document.activeElement) && document.activeElement.getAttribute("href");
     const own = names.filter((name) => !isServerClass(name));
     const server = names.filter(isServerClass);
-    put(list, own.map(link), server.length > 0 && h("h2.label", t("classes.server")), server.map(link),
+    put(list, own.map(link), server.length > 0 && h("h2.label", t("rail.of.server")), server.map(link),
       names.length === 0 && h("p.none", t("classes.none")));
     if (focused) [...list.querySelectorAll("a")].find((one) => one.getAttribute("href") === focused)?.focus({ preventScroll: true });
     if (shownClass !== parts[0]) list.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });

@@ -17,15 +17,15 @@ import { complain, empty, failed, loading, offer, record, toast } from "../../pa
 import { endButton, how, tabs } from "./index.js";
 
 addWords({
-  "one.gone": "No user has this id", "one.facts": "Account", "one.object": "Open object", "one.noEmail": "none", "one.providers": "Sign-in methods", "one.password": "password",
+  "one.gone": "No user has this id", "one.facts": "Account", "one.object": "Open object", "one.providers": "Sign-in methods", "one.password": "password",
   "one.hidden": "not shown to your role", "one.seen": "Last log-in", "one.noSession": "no open session", "one.open": "may log in", "one.locked": "locked out", "one.paused": "locked after failed log-ins",
-  "one.noRoles": "No roles.", "one.through": "through {role}", "one.noSessions": "Not logged in anywhere.", "one.ends": "ends {when}", "one.do": "Actions", "one.resetTitle": "Password reset",
+  "one.through": "through {role}", "one.ends": "ends {when}", "one.do": "Actions", "one.resetTitle": "Password reset",
   "one.resetHint": "Sends a mail with a link to choose a new one.", "one.resetDone": "If mails are set up, one is on its way to {email}", "one.passwordHint": "Replaces the password right away.",
   "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password", "one.lockTitle": "Access", "one.lockHint": "Rejects new sign-ins.", "one.lock": "Lock out",
   "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out", "one.unlock": "Unlock",
   "one.unlockDone": "{name} may log in again", "one.undone": "Permissions of {name} restored", "one.as": "View a class as {name}", "one.look": "View", "one.members": "Members",
   "one.children": "Child roles", "one.parents": "Parent roles", "one.none": "None", "one.changeMembers": "Change members", "one.changeChildren": "Change child roles",
-  "one.first": "The first {n} of {total}", "one.circle": "leads back to {role}", "one.inside": "Members of a child role have the permissions of this role.", "one.access": "ACL",
+  "one.first": "The first {n} of {total}", "one.circle": "leads back to {role}", "one.inside": "Members of a child role have the permissions of this role.",
 });
 
 /** Shows a user or role in an element until `scope` ends. */
@@ -87,12 +87,12 @@ function userPage(object, again, scope) {
     const { results } = await find("_Session", { user: pointer("_User", id) }, scope, { keys: "createdWith,expiresAt,installationId", order: "-createdAt" });
     put(seen, results.length > 0 ? h("time", { title: date(results[0].createdAt, true) }, ago(results[0].createdAt)) : drawnApart(t("one.noSession")));
     const devices = await devicesOf(results.map(({ installationId }) => installationId).filter((key) => typeof key === "string"), scope);
-    return results.length === 0 ? h("p.quiet", t("one.noSessions")) : results.map((entry) => h(".line.member", h(".grow", h("div", { title: date(entry.createdAt, true) }, ago(entry.createdAt), " \u00b7 ", how(entry)),
+    return results.length === 0 ? h("p.quiet", t("one.noSession")) : results.map((entry) => h(".line.member", h(".grow", h("div", { title: date(entry.createdAt, true) }, ago(entry.createdAt), " \u00b7 ", how(entry)),
       h(".quiet", typeof entry.installationId === "string" && [shown(devices.get(entry.installationId) || entry.installationId, 60), " \u00b7 "], entry.expiresAt?.iso ? t("one.ends", { when: ago(entry.expiresAt.iso) }) : "")), endButton(entry, again)));
   });
   return h(".two", h("div",
     panel(t("one.facts"), fact(t("word.name"), shown(object.username ?? "", 80)),
-      fact(t("users.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.noEmail"))),
+      fact(t("users.email"), object.email ? [shown(object.email, 80), " ", h("span.quiet", t(object.emailVerified ? "users.verified" : "users.unverified"))] : drawnApart(t("one.none"))),
       fact(t("one.providers"), providers),
       fact(t("word.created"), date(object.createdAt)), fact(t("one.seen"), seen), fact(t("word.state"), state)),
     panel(t("users.roles"), later(scope, () => rolesOf(id, scope)))),
@@ -119,7 +119,7 @@ async function rolesOf(id, scope) {
     }
     fresh = next;
   }
-  return found.size === 0 ? h("p.quiet", t("one.noRoles")) : [...found.values()].map(({ role, through }) => h(".line.member", h("a.grow", { href: address("users", ["role", role.objectId]) }, shown(role.name ?? role.objectId, 60)),
+  return found.size === 0 ? h("p.quiet", t("one.none")) : [...found.values()].map(({ role, through }) => h(".line.member", h("a.grow", { href: address("users", ["role", role.objectId]) }, shown(role.name ?? role.objectId, 60)),
     through && h("span.quiet", t("one.through", { role: through.name ?? through.objectId }))));
 }
 
@@ -186,7 +186,7 @@ function role(object, again, scope) {
   h("div",
     panel(t("one.children"), h("p.quiet", t("one.inside")), later(scope, async () => tree(object, scope)), edit("roles", "one.changeChildren")),
     panel(t("one.parents"), later(scope, async () => links("role", "_Role", await find("_Role", { roles: pointer("_Role", id) }, scope, { keys: "name" })))),
-    panel(t("one.access"), h("p", summary(object.ACL).text))));
+    panel("ACL", h("p", summary(object.ACL).text))));
 }
 
 const DEEPEST = 8;
