@@ -57,7 +57,7 @@ struct CommandLineTests {
         for taken in ["appId", "port", "cloud"] { #expect(outcome(taken) == "taken", "\(run.output)") }
         #expect(outcome("databaseURI") == "changed" && outcome("cacheAdapter") == "left")
         #expect(run.output.contains("(index.js:2)"))
-        #expect(run.output.contains("Set the variables PARSE_SERVER_MASTER_KEY"))
+        #expect(run.output.contains("Set the environment variables PARSE_SERVER_MASTER_KEY"))
     }
 
     @Test("--write creates a file with the options of index.js but no secrets; --check alone writes nothing")

@@ -45,7 +45,7 @@ public enum OptionTable {
                 "The folder of the embedded PostgreSQL and of files; default .roost next to the configuration file"),
             .text(
                 "filesDirectory", "ROOST_FILES_DIRECTORY", \.filesDirectory,
-                "The folder of uploaded files; default files in the data folder"),
+                "The folder of uploaded files; default: the folder files in the data folder"),
             .text(
                 "classDefinitions", "ROOST_CLASS_DEFINITIONS", \.classDefinitions,
                 "Name of class definitions in the binary to apply at start; only music"),
