@@ -5,7 +5,7 @@
     scripts/texts.py client     the texts of one reader: client, operator, log or other
 
 A text is a string literal with at least two words. The reader "other" stands for literals outside calls that create errors
-or log lines, such as mails, pages, notes, metrics help and option summaries. Omits SQL. Shows interpolations as {}.
+or log lines, such as emails, pages, notes, metrics help and option summaries. Omits SQL. Shows interpolations as {}.
 """
 import pathlib
 import re

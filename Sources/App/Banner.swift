@@ -78,7 +78,7 @@ package struct Banner {
         for (option, _, key) in clientKeys { add(option, shows(key) ? key : "the value of the option") }
         if configuration.databaseURI == nil { add("data folder", dataFolder) } else { add("files folder", filesFolder) }
         for (name, value) in featureLines { add(name, value) }
-        if showsMails { add("mails", "shown here, since no emailAdapter is configured") }
+        if showsMails { add("emails", "shown here, since no emailAdapter is configured") }
         let key = clientKeys.first.map { " -H '\($0.header): \(shows($0.key) ? $0.key : "<\($0.option)>")'" } ?? ""
         let master = configuration.allowClientClassCreation ? "" : " -H 'X-Parse-Master-Key: \(masterKey)'"
         lines += [

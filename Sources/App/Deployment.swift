@@ -90,7 +90,7 @@ package struct Deployment: Sendable {
         }
     }
 
-    /// Returns the function that sends mails of cloud code, or nil if the server itself sends no mails.
+    /// Returns the function that sends emails of cloud code, or nil if the server itself sends no emails.
     static func codeMail(
         _ configuration: Configuration, _ writer: MailWriter?, _ caller: HTTPCaller?
     ) throws -> NodeHost.SendMail? {

@@ -294,7 +294,7 @@ import Testing
             for _ in 1...3 { #expect(try await server.send("POST", path, .object(body)).status == 200) }
             let call: JSONValue = ["method": "POST", "path": "/parse/requestPasswordReset", "body": .object(body)]
             #expect(try await server.send("POST", "/batch", ["requests": [call, call]]).status == 200)
-            // The response doesn't wait for the mail.
+            // The response doesn't wait for the email.
             let haveCome = try await eventually { try await mails() == ["5"] }
             #expect(haveCome)
             let refused = [

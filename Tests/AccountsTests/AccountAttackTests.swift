@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("Links in mails, redirects and pages ignore the host in request header fields")
+    @Test("Links in emails, redirects and pages ignore the host in request header fields")
     func hosts() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true, "trustProxy": true])) { server in

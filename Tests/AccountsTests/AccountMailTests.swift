@@ -2,9 +2,9 @@ import JSON
 import TestSupport
 import Testing
 
-/// Account mails through a mail server, and the pages behind their links.
+/// Account emails through a mail server, and the pages behind their links.
 @Suite struct AccountMailTests {
-    @Test("The sign-up mail's link verifies the address, even repeatedly; only a new address sends more mails")
+    @Test("The sign-up email's link verifies the address, even repeatedly; only a new address sends more emails")
     func verification() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("Rejects mail requests without a valid address or token with parse-server's error codes")
+    @Test("Rejects email requests without a valid address or token with parse-server's error codes")
     func refusals() async throws {
         try await MailCatcher.run { catcher in
             let policy: JSONValue = ["resetPasswordSuccessOnInvalidEmail": false]
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("Requests for mail fail with 108 if the mail options are missing", arguments: [7, 9])
+    @Test("Requests for email fail with 108 if the mail options are missing", arguments: [7, 9])
     func unconfigured(preset: Int) async throws {
         try await TestServer.run(["preset": .number(Double(preset)), "appName": "Größe"]) { server in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])

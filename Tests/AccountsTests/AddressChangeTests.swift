@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The rate limit of mails caused by address changes.
+/// The rate limit of emails caused by address changes.
 @Suite struct AddressChangeTests {
     @Test("Rejects a user's eleventh address change in ten minutes, but not other users' or the master key's")
     func manyAddresses() async throws {

@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Waits for an empty mail queue, and returns the number of mails received.
+    /// Waits for an empty mail queue, and returns the number of emails received.
     private static func sentMails(_ server: TestServer, _ catcher: MailCatcher) async throws -> Int {
         let isEmpty = try await eventually { try await server.texts("SELECT id::text FROM _roost_mail").isEmpty }
         #expect(isEmpty)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("Anonymous users with an address get a verification mail")
+    @Test("Anonymous users with an address get a verification email")
     func anonymous() async throws {
         try await Self.run { server, catcher in
             let body: JSONValue = ["authData": ["anonymous": ["id": "device-0123456789"]], "email": "anon@m.example"]
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    @Test("An address verified by the provider's token needs no mail; any other does, without blocking log-ins")
+    @Test("An address verified by the provider's token needs no email; any other does, without blocking log-ins")
     func provider() async throws {
         let key = try IdentityKey("one")
         let answer: IdentityStandIn.Answer = { _ in .init(["keys": .array([try key.published])]) }
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test("preventSignupWithUnverifiedEmail rejects the sign-up, but creates the user and sends the mail")
+    @Test("preventSignupWithUnverifiedEmail rejects the sign-up, but creates the user and sends the email")
     func heldBack() async throws {
         let options: JSONObject = ["preventLoginWithUnverifiedEmail": true, "preventSignupWithUnverifiedEmail": true]
         try await Self.run(options) { server, catcher in
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    @Test("With sendUserEmailVerification off, stores a valid token but sends no mail")
+    @Test("With sendUserEmailVerification off, stores a valid token but sends no email")
     func muted() async throws {
         try await Self.run(["sendUserEmailVerification": false]) { server, catcher in
             let ann = try await server.signUp("ann", ["email": "ann@m.example"])

@@ -4,7 +4,7 @@ import Testing
 
 /// Mail servers that are slow, silent, strict or down.
 @Suite struct MailDeliveryTests {
-    @Test("Two servers with one database send each mail once")
+    @Test("Two servers with one database send each email once")
     func twoServers() async throws {
         try await MailCatcher.run { catcher in
             let options = catcher.options(["verifyUserEmails": true])
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "Over TLS, sends mails only if the server accepts the password and has a trusted certificate",
+        "Over TLS, sends emails only if the server accepts the password and has a trusted certificate",
         arguments: [MailCatcher.Security.tls, .startTLS])
     func secure(security: MailCatcher.Security) async throws {
         try await MailCatcher.run(security: security) { catcher in
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(
-        "Gives up on permanently rejected recipients and mails, and retries temporary and sender errors",
+        "Gives up on permanently rejected recipients and emails, and retries temporary and sender errors",
         arguments: [
             ("roost@m.example", "550-ann@m.example", "Roost", "the server replied 550", true),
             ("roost@m.example", "450-ann@m.example", "Roost", "the server replied 450", false),
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("Mails that wait for a silent mail server delay neither uploads nor downloads")
+    @Test("Emails that wait for a silent mail server delay neither uploads nor downloads")
     func filesMeanwhile() async throws {
         try await SilentServer.run { silent in
             let options = MailCatcher.options(["verifyUserEmails": true], port: silent.port)
@@ -103,7 +103,7 @@ import Testing
                 for number in 0..<10 {
                     _ = try await server.signUp("u\(number)", ["email": .string("u\(number)@m.example")])
                 }
-                // Half of the eight concurrent mails may go to the same domain.
+                // Half of the eight concurrent emails may go to the same domain.
                 let areTaken = try await eventually { silent.connections >= 4 }
                 #expect(areTaken)
                 let start = ContinuousClock.now
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("The metric for the oldest queued mail counts from when it was queued, not from its last attempt")
+    @Test("The metric for the oldest queued email counts from when it was queued, not from its last attempt")
     func waiting() async throws {
         let closed = try await FreePort.find()
         try await TestServer.runMeasured(MailCatcher.options(["verifyUserEmails": true], port: closed)) {
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("Waits about a minute before it retries a mail that the mail server may have accepted")
+    @Test("Waits about a minute before it retries an email that the mail server may have accepted")
     func unanswered() async throws {
         try await MailCatcher.run { catcher in
             catcher.fallSilent()
@@ -156,14 +156,14 @@ import Testing
                             + "WHERE reason IS NOT NULL") == ["true"]
                 }
                 #expect(isPutOff)
-                // The server checks for mails once a second.
+                // The server checks for emails once a second.
                 try await Task.sleep(for: .milliseconds(1500))
                 #expect(try catcher.mails().count == 1)
             }
         }
     }
 
-    @Test("Shutdown waits for the reply to a transferred mail, so it isn't sent again")
+    @Test("Shutdown waits for the reply to a transferred email, so it isn't sent again")
     func wholeAtStop() async throws {
         try await MailCatcher.run { catcher in
             try catcher.stall("END")
@@ -174,7 +174,7 @@ import Testing
                     let isWhole = try await catcher.waitsInStall("END")
                     #expect(isWhole)
                     return Task {
-                        // The server is stopping. It would abort the mail within a second.
+                        // The server is stopping. It would abort the email within a second.
                         try await Task.sleep(for: .seconds(3))
                         try catcher.stall(nil)
                     }
@@ -186,7 +186,7 @@ import Testing
         }
     }
 
-    @Test("Shutdown releases a partly transferred mail, which is sent after the next start")
+    @Test("Shutdown releases a partly transferred email, which is sent after the next start")
     func brokenOffAtStop() async throws {
         try await MailCatcher.run { catcher in
             try catcher.stall("RCPT")
@@ -197,7 +197,7 @@ import Testing
                     let isUnderWay = try await catcher.waitsInStall("RCPT")
                     #expect(isUnderWay)
                 }
-                // No process reserves the mail for the minute that a transfer may take.
+                // No process reserves the email for the minute that a transfer may take.
                 let mails = try await first.texts("SELECT (due < now() + interval '20 s')::text FROM _roost_mail")
                 #expect(mails == ["true"])
                 try catcher.stall(nil)
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(
-        "Times out if the mail server stops responding during or after a mail",
+        "Times out if the mail server stops responding during or after an email",
         arguments: [("RCPT", 25), ("DATA", 25), ("QUIT", 25), ("END", 55)])
     func stalls(phase: String, seconds: Int) async throws {
         try await MailCatcher.run { catcher in
@@ -223,7 +223,7 @@ import Testing
                 #expect(isLeft)
                 // A mail server that is slow but responds to each command has 30 seconds.
                 #expect(start.duration(to: .now) < .seconds(seconds))
-                // A mail that the server may have accepted is sent again after a minute.
+                // An email that the server may have accepted is sent again after a minute.
                 guard phase != "END" else { return }
                 try catcher.stall(nil)
                 _ = try await catcher.mail(to: "ann@m.example")
@@ -254,7 +254,7 @@ import Testing
         }
     }
 
-    @Test("Sends a mail once the mail server is up again, and logs neither its token nor its address")
+    @Test("Sends an email once the mail server is up again, and logs neither its token nor its address")
     func outage() async throws {
         let lines = LogLines()
         let port = try await FreePort.find()
@@ -279,7 +279,7 @@ import Testing
                     #expect(try late.mails().count == 1)
                 }
                 let written = lines.all
-                #expect(written.contains { $0.contains("mail not sent, will retry") })
+                #expect(written.contains { $0.contains("email not sent, will retry") })
                 #expect(!written.contains { $0.contains(token) || $0.contains("ann@m.example") })
             }
         }

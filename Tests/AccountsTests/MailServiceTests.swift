@@ -4,11 +4,11 @@ import JSON
 import TestSupport
 import Testing
 
-/// Mails through HTTP APIs of mail services, which a local stand-in serves over TLS under their own names.
+/// Emails through HTTP APIs of mail services, which a local stand-in serves over TLS under their own names.
 @Suite("Mail services over HTTP", .timeLimit(.minutes(10))) struct MailServiceTests {
     private typealias Request = IdentityStandIn.Request
 
-    /// Lets a server send a mail after a sign-up, and returns the service's requests until it accepts one.
+    /// Lets a server send an email after a sign-up, and returns the service's requests until it accepts one.
     private static func requests(
         _ adapter: JSONValue, _ more: JSONObject = [:], email: String = "ann@m.example",
         _ answer: @escaping @Sendable (Request) -> IdentityStandIn.Reply = { _ in .init(["id": "1"]) }
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("Mails to a slow domain use at most half of the slots, so mails to others are sent")
+    @Test("Emails to a slow domain use at most half of the slots, so emails to others are sent")
     func slowDomain() async throws {
         let (ends, end) = AsyncStream.makeStream(of: Void.self)
         let held = AsyncStream.makeStream(of: Void.self)
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(
-        "Sends mails through Mailgun with the given key and host, also with options of parse-server's adapters",
+        "Sends emails through Mailgun with the given key and host, also with options of parse-server's adapters",
         arguments: [
             ("mailgun", "from", "api.eu.mailgun.net"), ("@parse/simple-mailgun-adapter", "fromAddress", ""),
             ("parse-server-mailgun", "fromAddress", "api.eu.mailgun.net"),
@@ -98,7 +98,7 @@ import Testing
         #expect(fields["text"]?.contains("http://app.example/parse/apps/testApp/verify_email?token=") == true)
     }
 
-    @Test("Retries if the service is down, and keeps rejected mails with the reason but without the link")
+    @Test("Retries if the service is down, and keeps rejected emails with the reason but without the link")
     func retries() async throws {
         let adapter: JSONValue = [
             "module": "mailgun", "options": ["from": "a@m.example", "domain": "d.example", "apiKey": "k"],
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("Sends MIME mails through Amazon SES with a valid signature")
+    @Test("Sends MIME emails through Amazon SES with a valid signature")
     func amazon() async throws {
         let adapter: JSONValue = [
             "module": "ses",

@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Mails with custom templates, as received by a mail server.
+/// Emails with custom templates, as received by a mail server.
 @Suite(.timeLimit(.minutes(10))) struct MailTemplateTests {
     private static func options(_ catcher: MailCatcher, _ mail: JSONObject, _ more: JSONObject = [:]) -> JSONObject {
         var adapter: JSONObject = [
@@ -16,7 +16,7 @@ import Testing
         return catcher.options(options.merging(more) { $1 })
     }
 
-    /// Returns the mail sent after a sign-up.
+    /// Returns the email sent after a sign-up.
     private static func mail(
         _ mail: JSONObject, _ more: JSONObject = [:], name: String = "ann", user: JSONObject = [:],
         headers: [String: String] = [:]
@@ -58,7 +58,7 @@ import Testing
         #expect(mail.raw.contains("Subject: =?utf-8?B?"))
     }
 
-    @Test("HTML mails contain the escaped user name, the link and a plain-text part")
+    @Test("HTML emails contain the escaped user name, the link and a plain-text part")
     func html() async throws {
         let html = "<p>Hi {{username}} and {{{username}}}</p><p><a href=\"{{{link}}}\">Confirm</a></p>"
         let mail = try await Self.mail(

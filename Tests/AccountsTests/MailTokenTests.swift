@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(
-        "Sends mails with a valid access token, using the mechanism that the mail server supports",
+        "Sends emails with a valid access token, using the mechanism that the mail server supports",
         arguments: [
             (MailCatcher.Security.startTLS, MailCatcher.Login.xoauth2), (.tls, .xoauth2), (.startTLS, .oauthBearer),
         ])
@@ -66,13 +66,13 @@ import Testing
                     #expect(!kept.contains(secret))
                     #expect(lines.all.filter { $0.contains(secret) } == [])
                 }
-                #expect(lines.all.contains { $0.contains("mail failed") && $0.contains(reason) })
+                #expect(lines.all.contains { $0.contains("email failed") && $0.contains(reason) })
             }
             #expect(try catcher.mails().isEmpty)
         }
     }
 
-    @Test("Uses one access token for several mails, replaces it when rejected, and never logs secrets")
+    @Test("Uses one access token for several emails, replaces it when rejected, and never logs secrets")
     func refreshed() async throws {
         let lines = LogLines()
         let refused: IdentityStandIn.Answer = { _ in .init(["error": "invalid_grant"], status: 400) }

@@ -6,9 +6,9 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// The mail queue is woken only after the mail is visible to it.
+/// The mail queue is woken only after the email is visible to it.
 @Suite struct MailWakeTests {
-    /// Enqueues mails and reports each wake-up.
+    /// Enqueues emails and reports each wake-up.
     private struct Queue: Mailer {
         let wakes = AsyncStream.makeStream(of: Void.self)
 
@@ -23,7 +23,7 @@ import Testing
         func send(_ mail: AccountMail) async throws {}
     }
 
-    @Test("Wakes the mail queue only once the mail is visible, both in and outside of transactions")
+    @Test("Wakes the mail queue only once the email is visible, both in and outside of transactions")
     func afterCommit() async throws {
         let queue = Queue()
         var extensions = ServerExtensions()

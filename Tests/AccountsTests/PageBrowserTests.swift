@@ -3,7 +3,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Pages behind links in mails, in a real browser.
+/// Pages behind links in emails, in a real browser.
 @Suite("Account pages in a browser", .timeLimit(.minutes(10))) struct PageBrowserTests {
     private static let application = TestServer.applicationID
 

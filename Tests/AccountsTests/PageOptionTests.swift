@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// Signs a user up and returns the password-reset mail.
+    /// Signs a user up and returns the password-reset email.
     private static func resetMail(_ server: TestServer, _ catcher: MailCatcher, _ name: String = "ann") async throws
         -> MailCatcher.Mail
     {

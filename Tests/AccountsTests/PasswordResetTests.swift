@@ -21,7 +21,7 @@ import Testing
         try await server.send("POST", "/login", ["username": "ann", "password": .string(password)]).status
     }
 
-    @Test("Reset requests take the same time for known and unknown addresses, and only known ones get mail")
+    @Test("Reset requests take the same time for known and unknown addresses, and only known ones get email")
     func timing() async throws {
         try await Self.run { server, catcher in
             let lanes = 4
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("Sends the mail to the user name if it is an address and the user has no email address")
+    @Test("Sends the email to the user name if it is an address and the user has no email address")
     func nameAsAddress() async throws {
         try await Self.run { server, catcher in
             _ = try await server.signUp("kim@m.example")
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("Rejects an expired link, whose token can request a new mail, unlike a valid or unknown one")
+    @Test("Rejects an expired link, whose token can request a new email, unlike a valid or unknown one")
     func expiry() async throws {
         try await Self.run(["passwordPolicy": ["resetTokenValidityDuration": 0.4]]) { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])

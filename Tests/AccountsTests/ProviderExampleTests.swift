@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("The documented mail options send mails by SMTP and by each service")
+    @Test("The documented mail options send emails by SMTP and by each service")
     func mails() async throws {
         let examples = try Self.examples()
         let first = try #require(examples.first { $0["emailAdapter"] != nil })
@@ -201,7 +201,7 @@ import Testing
                     _ = try await server.signUp("you", ["email": "you@example.com"])
                     let asked = try await server.send("POST", "/requestPasswordReset", ["email": "you@example.com"])
                     #expect(asked.status == 200, "\(asked.text)")
-                    // The response may precede the mail's entry in the queue.
+                    // The response may precede the email's entry in the queue.
                     let isSent = try await eventually {
                         let isQueued = try await !server.texts("SELECT id::text FROM _roost_mail").isEmpty
                         return !service.requests.isEmpty && !isQueued
@@ -213,7 +213,7 @@ import Testing
         }
     }
 
-    @Test("The documented OAuth 2 options for mail request an access token with their credentials")
+    @Test("The documented OAuth 2 options for email request an access token with their credentials")
     func tokens() async throws {
         let adapter = try #require(try Self.examples().first { $0["options"]?["auth"] != nil })
         let auth = try #require(adapter["options"]?["auth"])

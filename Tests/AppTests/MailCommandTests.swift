@@ -10,8 +10,8 @@ import Testing
     import SystemPackage
 #endif
 
-/// `roost mail`, and mails printed on a terminal.
-@Suite("Mail on the command line", .timeLimit(.minutes(10)))
+/// `roost mail`, and emails printed on a terminal.
+@Suite("Email on the command line", .timeLimit(.minutes(10)))
 struct MailCommandTests {
     private static func run(
         _ arguments: [String], _ options: JSONObject, _ check: (String, String) throws -> Void = { _, _ in }
@@ -31,7 +31,7 @@ struct MailCommandTests {
         return (result.terminationStatus.isSuccess, text)
     }
 
-    @Test("roost mail preview writes every mail and page in each language")
+    @Test("roost mail preview writes every email and page in each language")
     func preview() async throws {
         let options: JSONObject = [
             "appId": "app", "masterKey": "m", "appName": "Größe <b>", "pages": ["enableLocalization": true],
@@ -71,14 +71,14 @@ struct MailCommandTests {
         #expect(result.isSuccess, "\(result.text)")
     }
 
-    @Test("roost mail test sends a mail and prints the server's reply or the reason for the failure")
+    @Test("roost mail test sends an email and prints the server's reply or the reason for the failure")
     func test() async throws {
         try await MailCatcher.run { catcher in
             let options = catcher.options(["appId": "app", "masterKey": "m"])
             let sent = try await Self.run(["test", "ann@m.example"], options)
             #expect(sent.isSuccess && sent.text.contains("The server replied: 250 taken"), "\(sent.text)")
             let mail = try await catcher.mail(to: "ann@m.example")
-            #expect(mail.subject == "Test mail from Größe")
+            #expect(mail.subject == "Test email from Größe")
             let address = try await Self.run(["test", "nobody"], options)
             #expect(!address.isSuccess && address.text.contains("invalid sender or recipient address"))
         }
@@ -91,7 +91,7 @@ struct MailCommandTests {
             ],
         ]
         let refused = try await Self.run(["test", "ann@m.example"], away)
-        #expect(!refused.isSuccess && refused.text.contains("the mail was not accepted"), "\(refused.text)")
+        #expect(!refused.isSuccess && refused.text.contains("the email was not accepted"), "\(refused.text)")
         let without = try await Self.run(["test", "ann@m.example"], ["appId": "app", "masterKey": "m"])
         #expect(!without.isSuccess && without.text.contains("emailAdapter is not configured"), "\(without.text)")
     }
@@ -115,7 +115,7 @@ struct MailCommandTests {
         """
 
     @Test(
-        "Without emailAdapter, prints mails on a terminal; elsewhere the request fails"
+        "Without emailAdapter, prints emails on a terminal; elsewhere the request fails"
     )
     func terminal() async throws {
         try await CrashServer.run { server in

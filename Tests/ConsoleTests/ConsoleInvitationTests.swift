@@ -3,7 +3,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-@Suite("Operator invitations by mail")
+@Suite("Operator invitations by email")
 struct ConsoleInvitationTests {
     private static func add(_ owner: ConsoleBrowser, _ name: String) async throws -> String {
         let made = try await owner.send(
@@ -16,7 +16,7 @@ struct ConsoleInvitationTests {
         try await browser.send("GET", "/console/api/session")["features"]?["mails"]
     }
 
-    @Test("Mails a new operator the console's URL, at most 20 mails per owner")
+    @Test("Emails a new operator the console's URL, at most 20 emails per owner")
     func invitation() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options()) { server in
@@ -83,14 +83,14 @@ struct ConsoleInvitationTests {
             let path = try await Self.add(owner, "kim")
             let refused = try await owner.send("POST", path, ["email": "kim@m.example"])
             #expect(refused.status == 400, "\(refused.text)")
-            #expect(refused["error"]?.stringValue?.hasPrefix("The mail was not sent: ") == true, "\(refused.text)")
+            #expect(refused["error"]?.stringValue?.hasPrefix("The email was not sent: ") == true, "\(refused.text)")
             #expect(try await owner.send("GET", "/console/api/health")["mails"]?["failed"] == 1)
-            // The mail isn't queued for a retry.
+            // The email isn't queued for a retry.
             #expect(try await server.texts("SELECT count(*)::text FROM _roost_mail") == ["0"])
         }
     }
 
-    @Test("Sends no invitation without an email adapter, or if mails are shown on the terminal")
+    @Test("Sends no invitation without an email adapter, or if emails are shown on the terminal")
     func withoutMails() async throws {
         let refuses: @Sendable (TestServer) async throws -> Void = { server in
             let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)

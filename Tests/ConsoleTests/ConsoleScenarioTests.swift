@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("Mails invitations to operators from the page")
+    @Test("Emails invitations to operators from the page")
     func inviting() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options()) { server in

@@ -162,7 +162,7 @@ struct ConsoleSettingTests {
 
     private static let reset = path("passwordResetEmail")
 
-    @Test("A changed mail text can be previewed by language and applies to the next mail until it is reset")
+    @Test("A changed email text can be previewed by language and applies to the next email until it is reset")
     func mailText() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options()) { server in
@@ -194,7 +194,7 @@ struct ConsoleSettingTests {
         }
     }
 
-    @Test("Rejects invalid mail texts, file paths and changes without an email adapter")
+    @Test("Rejects invalid email texts, file paths and changes without an email adapter")
     func invalidMailTexts() async throws {
         try await TestServer.run(MailCatcher.options(port: 1)) { server in
             let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")

@@ -34,7 +34,7 @@ struct MIMEMessageTests {
     }
 
     @Test(
-        "Rejects invalid mail addresses",
+        "Rejects invalid email addresses",
         arguments: [
             "", "a", "@b", "a@", "a b@c", "a@b>c", "<a@b>, c@d", "a@b,c@d", "a@b.c\u{2028}Bcc: x@y.z",
             "a\u{85}b@c.d", "a@b.c> NOTIFY=<x@y", "a@b.c;x@y.z", "\"a@b.c\"@d",

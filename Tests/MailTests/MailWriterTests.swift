@@ -5,7 +5,7 @@ import ServerConfiguration
 import Templates
 import Testing
 
-@Suite("Mail texts from templates")
+@Suite("Email texts from templates")
 struct MailWriterTests {
     private static func writer(_ adapter: JSONValue, _ more: JSONObject = [:], folder: String = "/") throws
         -> MailWriter

@@ -40,7 +40,7 @@ struct FunctionScenarioTests {
             answer: ["result": ["made": true]]),
         Scenario(name: "responds twice", function: "twice", answer: ["result": 1]),
         Scenario(name: "reads a missing config parameter", function: "config", answer: ["result": .null]),
-        Scenario(name: "sends mail without a mail adapter", function: "mail", answer: ["result": .null]),
+        Scenario(name: "sends email without a mail adapter", function: "mail", answer: ["result": .null]),
     ]
 
     private static let errors = [

@@ -5,7 +5,7 @@ import ServerConfiguration
 import TestSupport
 import Testing
 
-/// An app's own mail adapters, which run in Node.js. The tests' adapters log the mails.
+/// An app's own mail adapters, which run in Node.js. The tests' adapters log the emails.
 @Suite("Mail adapters in JavaScript")
 struct NodeMailAdapterTests {
     private static let options: JSONObject = [
@@ -24,7 +24,7 @@ struct NodeMailAdapterTests {
         }
     }
 
-    @Test("sendMail gets the mail, and sendPasswordResetEmail the link, app name and user without secrets")
+    @Test("sendMail gets the email, and sendPasswordResetEmail the link, app name and user without secrets")
     func mails() async throws {
         let module = """
             module.exports = options => ({
@@ -60,7 +60,7 @@ struct NodeMailAdapterTests {
         }
     }
 
-    @Test("Retries a mail that the adapter rejects, and removes it from the queue once it is sent")
+    @Test("Retries an email that the adapter rejects, and removes it from the queue once it is sent")
     func retries() async throws {
         let module = """
             let attempts = 0;

@@ -2,13 +2,13 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Mails from JavaScript cloud code")
+@Suite("Emails from JavaScript cloud code")
 struct CodeMailTests {
     private static let code = """
         Parse.Cloud.define('mail', request => Parse.Cloud.sendEmail(request.params));
         """
 
-    @Test("Sends mails through the configured mail server, and rejects mails without recipients or text")
+    @Test("Sends emails through the configured mail server, and rejects emails without recipients or text")
     func mails() async throws {
         try await MailCatcher.run { catcher in
             let options = catcher.options(["appName": "Tests"])
@@ -26,9 +26,9 @@ struct CodeMailTests {
                 #expect(mail.html.contains("<b>Ann</b>") && mail.text.contains("Hello Ann"))
                 let nobody = try await server.call("mail", ["subject": "s", "text": "t"])
                 #expect(nobody.code == 141, "\(nobody.text)")
-                #expect(nobody.error == "A mail needs recipients, 100 at most.")
+                #expect(nobody.error == "An email needs recipients, 100 at most.")
                 let empty = try await server.call("mail", ["to": "ann@m.example"])
-                #expect(empty.error == "A mail needs text or html.", "\(empty.text)")
+                #expect(empty.error == "An email needs text or html.", "\(empty.text)")
             }
         }
     }

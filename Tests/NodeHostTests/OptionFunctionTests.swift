@@ -156,7 +156,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("sendUserEmailVerification decides whether the mail is sent, and resends call verifyUserEmails again")
+    @Test("sendUserEmailVerification decides whether the email is sent, and resends call verifyUserEmails again")
     func sending() async throws {
         let options = """
             verifyUserEmails: ({ resendRequest }) => { console.log(`resend ${resendRequest}`); return true; },

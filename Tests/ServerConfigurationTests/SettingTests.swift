@@ -81,7 +81,7 @@ struct SettingTests {
         ]
         let set = try Self.settings(["emailAdapter": ["module": "smtp", "options": .object(options)]])["emailAdapter"]
         #expect(set?.isSecret == true && set?.value == nil)
-        // Its mail texts are settings of their own.
+        // Its email texts are settings of their own.
         #expect(set?.example == unset["emailAdapter"]?.example)
     }
 

@@ -9,7 +9,7 @@ import TestTools
     import SystemPackage
 #endif
 
-/// A mail server that stores the mails it receives.
+/// A mail server that stores the emails it receives.
 public struct MailCatcher: Sendable {
     public let port: Int
     private let folder: String
@@ -37,7 +37,7 @@ public struct MailCatcher: Sendable {
         }
     }
 
-    /// The TLS mode. With TLS, the server accepts mails only from the user `music` with the password `secret`.
+    /// The TLS mode. With TLS, the server accepts emails only from the user `music` with the password `secret`.
     public enum Security: String, Sendable {
         case none
         case tls
@@ -102,10 +102,10 @@ public struct MailCatcher: Sendable {
         public var description: String { text }
     }
 
-    /// From now on, closes connections instead of responding to mails that were received.
+    /// From now on, closes connections instead of responding to emails that were received.
     public func fallSilent() { _ = FileManager.default.createFile(atPath: folder + "/mute", contents: nil) }
 
-    /// Stops responding in a phase: `RCPT`, `DATA`, `END` of the mail or `QUIT`. Nil responds in all phases.
+    /// Stops responding in a phase: `RCPT`, `DATA`, `END` of the email or `QUIT`. Nil responds in all phases.
     public func stall(_ phase: String?) throws {
         try (phase ?? "").write(toFile: folder + "/stall", atomically: true, encoding: .utf8)
     }
@@ -124,15 +124,15 @@ public struct MailCatcher: Sendable {
         }.map { Mail(try JSONValue(parsing: Array($0))) }
     }
 
-    /// Waits for a mail to an address.
+    /// Waits for an email to an address.
     ///
-    /// - Parameter number: The position among the mails to this address, from 1.
+    /// - Parameter number: The position among the emails to this address, from 1.
     public func mail(to address: String, number: Int = 1, within time: Duration = .seconds(60)) async throws -> Mail {
         let end = ContinuousClock.now + time
         while true {
             let found = try mails().filter { $0.recipients == [address] }
             if found.count >= number { return found[number - 1] }
-            guard ContinuousClock.now < end else { throw Failure(text: "no mail \(number) came to \(address)") }
+            guard ContinuousClock.now < end else { throw Failure(text: "no email \(number) came to \(address)") }
             try await Task.sleep(for: .milliseconds(20))
         }
     }

@@ -1,8 +1,8 @@
-"""A mail server for tests: writes its port to FOLDER/port, and each mail to a JSON file of its own there.
+"""A mail server for tests: writes its port to FOLDER/port, and each email to a JSON file there.
 
-With FOLDER/server.pem it speaks TLS, from the beginning or by STARTTLS (third argument), and takes mails from the user
+With FOLDER/server.pem it speaks TLS, from the beginning or by STARTTLS (third argument), and takes emails from the user
 `music` only, with the password `secret` (fourth argument `password`) or with the access token `secret` by the mechanism
-that the argument names. With FOLDER/mute it takes mails, and ends connections in place of an answer. While FOLDER/stall
+that the argument names. With FOLDER/mute it takes emails, and ends connections in place of an answer. While FOLDER/stall
 names a phase (RCPT, DATA, END or QUIT), it does not answer there, and FOLDER/stalled names the phase once it came.
 """
 
@@ -36,13 +36,13 @@ async def stall(phase):
 
 class StallingSMTP(SMTP):
     async def smtp_DATA(self, arg):
-        """Is a command of its own for the client, which waits for leave to send the mail."""
+        """Is a command of its own for the client, which waits for leave to send the email."""
         await stall("DATA")
         await super().smtp_DATA(arg)
 
 
 class Keeper:
-    """Keeps mails. It refuses senders and recipients such as `550-ann@…`, and mails about `554 refused`."""
+    """Keeps emails. It refuses senders and recipients such as `550-ann@…`, and emails about `554 refused`."""
 
     count = 0
 
@@ -68,7 +68,7 @@ class Keeper:
         await stall("END")
         message = email.message_from_bytes(envelope.content, policy=email.policy.default)
         if refusal := re.search(r"([45]\d\d) refused", str(message["subject"])):
-            return f"{refusal[1]} not this mail"
+            return f"{refusal[1]} not this email"
         part = message.get_body(("plain",))
         html = message.get_body(("html",))
         Keeper.count += 1

@@ -38,7 +38,7 @@ struct CloudFeature: Feature {
         if additions.jobs == nil { additions.jobs = engine }
     }
 
-    /// The function that sends mails with the app's own adapter, or nil without Node.js.
+    /// The function that sends emails with the app's own adapter, or nil without Node.js.
     var mailAdapter: MailAdapterCall? {
         guard let nodeHost else { return nil }
         return { try await nodeHost.sendByAdapter($0) }

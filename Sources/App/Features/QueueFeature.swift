@@ -2,7 +2,7 @@ import Mail
 import Operations
 internal import Push
 
-/// Sends queued mails and notifications. Both queues stop concurrently, so neither delays the other.
+/// Sends queued emails and notifications. Both queues stop concurrently, so neither delays the other.
 struct QueueFeature: Feature {
     let mails: MailQueue?
     let pushes: PushQueue?

@@ -4,7 +4,7 @@ import Pages
 import Platform
 import ServerConfiguration
 
-/// Writes all mails and pages with sample values to files.
+/// Writes all emails and pages with sample values to files.
 package struct MailFolder {
     private let configuration: Configuration
     private let writer: MailWriter
@@ -82,9 +82,9 @@ package struct MailFolder {
         return """
             <!doctype html>
             <html lang="en">
-            <head><meta charset="utf-8"><title>Mails and pages</title></head>
+            <head><meta charset="utf-8"><title>Emails and pages</title></head>
             <body>
-            <h1>Mails and pages</h1>
+            <h1>Emails and pages</h1>
             <ul>
             \(items.joined())</ul>
             </body>

@@ -3,13 +3,13 @@ import Mail
 import Outgoing
 import ServerConfiguration
 
-/// A test mail that shows whether mails can be sent.
+/// A test email that shows whether emails can be sent.
 package enum TestMail {
-    /// Sends the mail.
+    /// Sends the email.
     ///
     /// - Returns: A success message with the mail server's response.
     /// - Throws: `ConfigurationError` without an `emailAdapter`, `CloudMail.Refused` if no mail server accepts the
-    ///   mail, or an error if the trusted certificates can't be read.
+    ///   email, or an error if the trusted certificates can't be read.
     package static func send(to address: String, _ deployment: Deployment) async throws -> String {
         let configuration = deployment.configuration
         guard let delivery = configuration.accountMail.delivery else {
@@ -21,6 +21,6 @@ package enum TestMail {
         } cleanUp: {
             await caller?.shutdown()
         }
-        return "A mail to \(address) was accepted. The server replied: \(answer)"
+        return "An email to \(address) was accepted. The server replied: \(answer)"
     }
 }

@@ -4,14 +4,14 @@ import ArgumentParser
 struct MailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mail",
-        abstract: "Previews mails and pages, or sends a test mail.",
+        abstract: "Previews emails and pages, or sends a test email.",
         subcommands: [MailPreview.self, MailTest.self])
 }
 
 struct MailPreview: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
-        abstract: "Writes all mails and pages, in each language, to a folder.",
+        abstract: "Writes all emails and pages, in each language, to a folder.",
         usage: "roost mail preview FOLDER [roost.json] [--OPTION VALUE ...]",
         discussion: """
             Creates the folder if it is missing. Open its index.html.
@@ -36,7 +36,7 @@ struct MailPreview: AsyncParsableCommand {
 struct MailTest: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test",
-        abstract: "Sends a test mail to an address and prints the mail server's response.",
+        abstract: "Sends a test email to an address and prints the mail server's response.",
         usage: "roost mail test ADDRESS [roost.json] [--OPTION VALUE ...]",
         discussion: "\(CommandRun.exitHelp). See docs/accounts.md.")
 

@@ -10,7 +10,7 @@ import UnixSignals
 /// Runs an app's JavaScript: Node processes that load `cloud/main.js` or `index.js`, or only adapters and routes.
 /// Restarts processes that die, and reloads the file on request.
 package final class NodeHost: CloudHost {
-    /// A function that sends a mail for `Parse.Cloud.sendEmail`, and throws if the mail can't be sent.
+    /// A function that sends an email for `Parse.Cloud.sendEmail`, and throws if the email can't be sent.
     package typealias SendMail = @Sendable (JSONObject) async throws -> Void
 
     package let kind = CloudHostKind.node
@@ -41,7 +41,7 @@ package final class NodeHost: CloudHost {
     /// Creates a host without starting any process.
     ///
     /// - Parameters:
-    ///   - sendMail: The function that sends mails for `Parse.Cloud.sendEmail`, or nil if mail is not configured.
+    ///   - sendMail: The function that sends emails for `Parse.Cloud.sendEmail`, or nil if mail is not configured.
     ///   - onRestart: Called when a process has died and is about to be restarted.
     package init(
         _ settings: NodeSettings, sendMail: SendMail?, onRestart: @escaping @Sendable () -> Void = {}, logger: Logger

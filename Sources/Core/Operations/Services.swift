@@ -14,7 +14,7 @@ final class Services: Sendable {
     let passwords: Passwords
     let sessionCache: SessionCache
     let unknownAccounts = UnknownAccounts()
-    /// Recent address changes per user. Each one can send mail to an address that the user chose.
+    /// Recent address changes per user. Each one can send email to an address that the user chose.
     let addressChanges = RecentCounts(within: .seconds(600))
     /// Recent address changes that app functions rejected.
     let refusedAddresses = RecentCounts(within: .seconds(600))

@@ -57,7 +57,7 @@ public enum FileStoreFactory {
     ) throws -> S3Storage {
         var outgoing = configuration.outgoing
         if bucket.endpoint?.isLoopback == true { outgoing.proxy = nil }
-        // Separate from the connections for mails and sign-ins, which files must not occupy.
+        // Separate from the connections for emails and sign-ins, which files must not occupy.
         let caller = try HTTPCaller(outgoing, connectionsPerHost: 128, keptFor: .seconds(5), connectTime: .seconds(3))
         let reader = try HTTPCaller(
             outgoing, connectionsPerHost: S3Client.maxDownloads, keptFor: .seconds(5), connectTime: .seconds(3))

@@ -9,12 +9,12 @@ import Synchronization
 public import Telemetry
 import Templates
 
-/// Queues account mails in the database, in the same transaction as the change that causes them, and sends them shortly
-/// afterwards.
+/// Queues account emails in the database, in the same transaction as the change that causes them, and sends them
+/// shortly afterward.
 ///
-/// Mails survive a crash, but may be sent twice: a process leases each mail for a minute, and another process sends it
-/// if the lease expires. On shutdown, running transfers have five seconds to finish. Then they are cancelled, and their
-/// leases released.
+/// Emails survive a crash, but may be sent twice: a process leases each email for a minute, and another process sends
+/// it if the lease expires. On shutdown, running transfers have five seconds to finish. Then they are cancelled, and
+/// their leases released.
 public final class MailQueue: Mailer {
     private let transport: any MailTransport
     private let writer: MailWriter
@@ -22,7 +22,7 @@ public final class MailQueue: Mailer {
     private let logger: Logger
     private let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
-    /// The lease of a mail in seconds, which exceeds the time limit for sending.
+    /// The lease of an email in seconds, which exceeds the time limit for sending.
     static let lease = 60.0
     /// The maximum number of concurrent transfers.
     static let atOnce = 8
@@ -32,14 +32,14 @@ public final class MailQueue: Mailer {
     private static let grace = Duration.seconds(5)
 
     private let underWay = Mutex<[Name: Int]>([:])
-    /// The delays before each retry, in seconds. After the last retry the mail is given up.
+    /// The delays before each retry, in seconds. After the last retry the email is given up.
     static let pauses: [Double] = [2, 10, 30, 120, 600, 3600, 4 * 3600, 12 * 3600, 24 * 3600]
 
     /// - Parameters:
-    ///   - writer: Writes the mails.
+    ///   - writer: Writes the emails.
     ///   - caller: The HTTP client, or nil to create one if the transport needs it.
     ///   - adapter: Calls the app's own mail adapter. Required if the configuration selects that adapter.
-    ///   - meters: Counts the mails.
+    ///   - meters: Counts the emails.
     /// - Throws: `ConfigurationError` for invalid request bodies, or a missing adapter.
     public init(
         _ configuration: Configuration, _ writer: MailWriter, caller: HTTPCaller?, adapter: MailAdapterCall? = nil,
@@ -72,9 +72,9 @@ public final class MailQueue: Mailer {
         return content
     }
 
-    /// Sends a mail immediately, without the queue and without retries.
+    /// Sends an email immediately, without the queue and without retries.
     ///
-    /// - Throws: `ParseError` with the reason if the mail was not sent.
+    /// - Throws: `ParseError` with the reason if the email was not sent.
     public func send(_ mail: AccountMail) async throws {
         do {
             _ = try await transport.send(try writer.message(content(of: mail)))
@@ -82,9 +82,9 @@ public final class MailQueue: Mailer {
         } catch let failure as MailFailure {
             meters.results.add(.failed)
             logger.warning(
-                "mail failed", metadata: ["kind": "\(mail.kind.rawValue)", "reason": "\(failure.reason)"])
+                "email failed", metadata: ["kind": "\(mail.kind.rawValue)", "reason": "\(failure.reason)"])
             let answer = failure.answer.isEmpty ? "" : " The mail server replied: \(failure.answer.prefix(300))"
-            throw ParseError(ParseError.otherCause, "The mail was not sent: \(failure.reason).\(answer)")
+            throw ParseError(ParseError.otherCause, "The email was not sent: \(failure.reason).\(answer)")
         }
     }
 
@@ -99,11 +99,11 @@ public final class MailQueue: Mailer {
     /// Checks the queue immediately instead of within a second.
     public func wake() { waker.yield() }
 
-    /// Sends queued mails until the task is cancelled.
+    /// Sends queued emails until the task is cancelled.
     public func run(_ store: ObjectStore) async {
         await withDiscardingTaskGroup { group in
             group.addTask {
-                // Finds due retries, and mails that other processes left.
+                // Finds due retries, and emails that other processes left.
                 while !Task.isCancelled, (try? await Task.sleep(for: .seconds(1))) != nil { self.wake() }
             }
             group.addTask { await self.measure(store) }
@@ -178,14 +178,14 @@ public final class MailQueue: Mailer {
         } catch {
             outcome = .failure(error)
         }
-        // Not cancelled when the server stops, so that a sent mail is recorded and not sent again.
+        // Not cancelled when the server stops, so that a sent email is recorded and not sent again.
         await Task {
             do {
                 try await record(outcome, of: mail, store)
             } catch {
-                // The mail is dequeued again when its lease expires.
+                // The email is dequeued again when its lease expires.
                 logger.warning(
-                    "can't store a mail's result, so it may be sent twice",
+                    "can't store an email's result, so it may be sent twice",
                     metadata: ["mail": "\(mail.id)", "error": "\(error)"])
             }
         }.value
@@ -200,20 +200,20 @@ public final class MailQueue: Mailer {
             try await store.mails.giveBack(mail)
         } catch let failure as MailFailure {
             var pause = Int(mail.attempts) <= Self.pauses.count ? Self.pauses[Int(mail.attempts) - 1] : nil
-            // A mail that the server may have accepted isn't sent again within a minute.
+            // An email that the server may have accepted isn't sent again within a minute.
             if failure.isOpen { pause = pause.map { max($0, Self.lease) } }
             let kind = mail.content["kind"]?.stringValue ?? ""
             guard let pause, !failure.isFinal else {
                 meters.results.add(.failed)
                 try await store.mails.giveUp(mail.id, reason: failure.reason)
                 return logger.error(
-                    "mail failed",
+                    "email failed",
                     metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
             }
             meters.results.add(.postponed)
             try await store.mails.postpone(mail.id, by: pause, reason: failure.reason)
             logger.warning(
-                "mail not sent, will retry",
+                "email not sent, will retry",
                 metadata: ["mail": "\(mail.id)", "kind": "\(kind)", "reason": "\(failure.reason)"])
         }
     }

@@ -5,8 +5,8 @@ public import ServerConfiguration
 import Synchronization
 import Templates
 
-/// Writes account mails from the deployment's templates or the built-in texts. Operators may replace templates while the
-/// server runs.
+/// Writes account emails from the deployment's templates or the built-in texts. Operators may replace templates while
+/// the server runs.
 public final class MailWriter: Sendable {
     let delivery: Configuration.MailDelivery
     private let appName: String
@@ -98,7 +98,7 @@ public final class MailWriter: Sendable {
         return settings.userFields + (settings.localeField.map { [$0] } ?? [])
     }
 
-    /// Whether the language of a request selects the language of its mail.
+    /// Whether the language of a request selects the language of its email.
     var usesLocaleOfRequest: Bool { delivery.templates.localeFromRequest }
 
     /// The available languages, built-in ones first.
@@ -107,14 +107,14 @@ public final class MailWriter: Sendable {
         return ["en", "de"] + own.subtracting(["en", "de"]).sorted()
     }
 
-    /// Writes a queued mail.
+    /// Writes a queued email.
     ///
     /// - Parameter content: The queued mail: `kind`, `to`, `link`, `token`, `userId`, `username`, `email`, `user`,
     ///   `locales`.
     /// - Throws: `MailFailure` if the content is invalid.
     package func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {
         guard let kind = content["kind"]?.stringValue.flatMap(AccountMail.Kind.init(rawValue:)) else {
-            throw MailFailure(reason: "unsupported kind of mail", isFinal: true)
+            throw MailFailure(reason: "unsupported kind of email", isFinal: true)
         }
         guard let recipient = content["to"]?.stringValue else {
             throw MailFailure(reason: "no recipient", isFinal: true)
@@ -140,12 +140,12 @@ public final class MailWriter: Sendable {
             values: values)
     }
 
-    /// Writes a mail of cloud code from a template, in the user's language.
+    /// Writes an email of cloud code from a template, in the user's language.
     ///
     /// - Parameters:
-    ///   - name: The template of an account mail or another template of the configuration.
+    ///   - name: The template of an account email or another template of the configuration.
     ///   - mail: `recipient`, `placeholders` and `user`, a user object. Columns hidden from templates are omitted.
-    /// - Returns: The parts of the mail, or nil if the template doesn't exist or has no body.
+    /// - Returns: The parts of the email, or nil if the template doesn't exist or has no body.
     func parts(_ name: Name, _ mail: JSONObject) -> (subject: String?, text: String, html: String?)? {
         guard let template = templates[name] else { return nil }
         let user = mail["user"]?.objectValue ?? [:]
@@ -161,7 +161,7 @@ public final class MailWriter: Sendable {
         return (template.subject?.text(in: locales)?.render(plain), text, html)
     }
 
-    /// Writes a mail with sample values.
+    /// Writes an email with sample values.
     ///
     /// - Parameter template: The template, or nil for the built-in texts.
     private func sample(_ kind: AccountMail.Kind, _ locale: String, _ template: Template?) -> MailMessage {
@@ -182,7 +182,7 @@ public final class MailWriter: Sendable {
         return message(kind, to: "kim@example.com", content, template)
     }
 
-    /// Returns all mails with sample values in all available languages.
+    /// Returns all emails with sample values in all available languages.
     package func samples() -> [(locale: String, mail: MailMessage)] {
         locales.flatMap { locale in
             AccountMail.Kind.allCases.map { (locale, sample($0, locale, configured[Name($0.rawValue)])) }
@@ -210,7 +210,7 @@ public final class MailWriter: Sendable {
         return .english
     }
 
-    /// Returns the placeholder values. The mail's own override the user's columns, which override configured ones.
+    /// Returns the placeholder values. The email's own override the user's columns, which override configured ones.
     private func values(
         _ content: JSONObject, _ recipient: String, _ locales: [String], _ template: Configuration.MailTemplate?
     ) -> JSONObject {

@@ -1,6 +1,6 @@
 import JSON
 
-/// A built-in page for links in account mails.
+/// A built-in page for links in account emails.
 public enum BuiltInPage: String, CaseIterable, Sendable {
     case passwordReset, passwordResetSuccess, passwordResetLinkInvalid
     case emailVerificationSuccess, emailVerificationSendSuccess, emailVerificationSendFail

@@ -4,7 +4,7 @@ import Platform
 import ServerConfiguration
 import Templates
 
-/// The pages that links in account mails open: the built-in pages, or the deployment's own versions of them.
+/// The pages that links in account emails open: the built-in pages, or the deployment's own versions of them.
 public struct PageSite: Sendable {
     private let options: Configuration.Pages
     private let files: PageFiles?

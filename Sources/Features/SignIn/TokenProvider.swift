@@ -51,7 +51,7 @@ struct TokenProvider: AuthProvider {
         Self.outcome(of: attempt, try await claims(attempt.data, attempt.options), unstored: unstored)
     }
 
-    /// Returns the login data to store, with the e-mail address of the token if it is verified.
+    /// Returns the login data to store, with the email address of the token if it is verified.
     static func outcome(of attempt: AuthAttempt, _ claims: JSONObject, unstored: Set<Name>) -> AuthOutcome {
         // Apple sends the flag as a string.
         let isVerified = claims["email_verified"] == true || claims["email_verified"] == "true"

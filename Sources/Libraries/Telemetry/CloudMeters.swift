@@ -66,23 +66,23 @@ public final class JobMeters: Sendable {
 }
 
 public final class MailMeters: Sendable {
-    /// The outcome of an attempt to send a mail.
+    /// The outcome of an attempt to send an email.
     public enum Result: Int, Label { case sent, postponed, failed }
 
-    /// Attempts to send mails, by outcome.
+    /// Attempts to send emails, by outcome.
     public let results = Counters<Result>()
-    /// The number of queued mails when the queue was last checked.
+    /// The number of queued emails when the queue was last checked.
     public let waiting = Gauge()
-    /// The age of the oldest queued mail in seconds.
+    /// The age of the oldest queued email in seconds.
     public let oldest = Gauge()
 
     public init() {}
 
     func write(to text: inout Exposition) {
-        text.counters("roost_mails_total", "Attempts to send mails.", by: "result", results)
-        text.single("roost_mail_queue_length", .gauge, "Mails queued in the database.", waiting.value)
+        text.counters("roost_mails_total", "Attempts to send emails.", by: "result", results)
+        text.single("roost_mail_queue_length", .gauge, "Emails queued in the database.", waiting.value)
         text.single(
-            "roost_mail_queue_oldest_seconds", .gauge, "Age of the oldest queued mail.", oldest.value)
+            "roost_mail_queue_oldest_seconds", .gauge, "Age of the oldest queued email.", oldest.value)
     }
 }
 

@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// The path of a mail's link, opened in the phone's browser.
+    /// The path of an email's link, opened in the phone's browser.
     private static func path(_ link: String) throws -> String {
         try String(#require(link.split(separator: "/parse", maxSplits: 1).last))
     }

@@ -3,9 +3,9 @@ import JSON
 import TestSupport
 import Testing
 
-@Suite("Mail after a server is killed")
+@Suite("Email after a server is killed")
 struct MailCrashTests {
-    @Test("Another server sends a killed server's queued mail once, and no log contains the mail's token")
+    @Test("Another server sends a killed server's queued email once, and no log contains the email's token")
     func killed() async throws {
         let port = try await FreePort.find()
         let options = MailCatcher.options(["verifyUserEmails": true], port: port)
@@ -26,7 +26,7 @@ struct MailCrashTests {
         }
     }
 
-    @Test("A mail whose server was killed while sending is sent once by another server, after a minute")
+    @Test("An email whose server was killed while sending is sent once by another server, after a minute")
     func killedWhileSending() async throws {
         try await SilentServer.run { silent in
             let options = MailCatcher.options(["verifyUserEmails": true], port: silent.port)
@@ -47,7 +47,7 @@ struct MailCrashTests {
         }
     }
 
-    /// Expects that another server on the same database sends a mail only when it is due, and once.
+    /// Expects that another server on the same database sends an email only when it is due, and once.
     private static func expectSentOnce(by server: TestServer) async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(on: server.databaseURI, catcher.options(["verifyUserEmails": true])) { _ in
@@ -62,7 +62,7 @@ struct MailCrashTests {
         }
     }
 
-    /// Waits until the queue is empty, and expects no second copy of the mail.
+    /// Waits until the queue is empty, and expects no second copy of the email.
     private static func expectEmptyQueue(of server: TestServer) async throws {
         let isEmpty = try await eventually { try await server.texts("SELECT id::text FROM _roost_mail").isEmpty }
         #expect(isEmpty)

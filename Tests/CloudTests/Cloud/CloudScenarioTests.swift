@@ -9,7 +9,7 @@ import Testing
     /// Scenarios tested elsewhere, because they need more than one kind of behavior or aren't supported by all hosts.
     private static let elsewhere: [Int: String] = [
         16: "functions as validators: NodeHostTests", 17: "functions as validators: NodeHostTests",
-        52: "links in mails: LinkTriggerTests",
+        52: "links in emails: LinkTriggerTests",
     ]
 
     @Test("All sixty scenarios of Parse's cloud code are tested")

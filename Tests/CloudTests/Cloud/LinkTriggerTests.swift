@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Webhook triggers of links in mails.
+/// Webhook triggers of links in emails.
 @Suite struct LinkTriggerTests {
     private static func run(
         _ body: @escaping @Sendable (TestServer, MailCatcher, WebhookServer) async throws -> Void
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// Waits for a user's mail and returns its link to a page.
+    /// Waits for a user's email and returns its link to a page.
     private static func link(_ part: String, _ catcher: MailCatcher) async throws -> String {
         var link: String?
         let isThere = try await eventually {
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("Answers a password-reset request before its trigger ends, and sends the mail afterwards")
+    @Test("Answers a password-reset request before its trigger ends, and sends the email afterwards")
     func slowTrigger() async throws {
         try await Self.run { server, catcher, hooks in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])

@@ -1,4 +1,4 @@
-"""Scenarios of mails, on a server with an email adapter: invitations to operators, and changed texts."""
+"""Scenarios of emails, on a server with an email adapter: invitations to operators, and changed texts."""
 
 import json
 import time
@@ -23,7 +23,7 @@ def scenario_80_mails_an_invitation_and_reports_an_invalid_address(console, rest
     console.value("document.activeElement.select()")
     console.type("invited@m.example")
     console.press("Enter")
-    console.wait_text("Mail sent to invited@m.example", ".toasts")
+    console.wait_text("Email sent to invited@m.example", ".toasts")
     console.wait("document.querySelectorAll('dialog').length === 1")
     console.press("Escape")
 

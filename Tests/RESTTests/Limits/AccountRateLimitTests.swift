@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// The built-in limits of log-ins, sign-ups and mails.
+/// The built-in limits of log-ins, sign-ups and emails.
 @Suite struct AccountRateLimitTests {
     private static func statuses(
         _ server: TestServer, _ count: Int, from address: @escaping @Sendable (Int) -> String, _ path: String
@@ -14,7 +14,7 @@ import Testing
         return Dictionary(grouping: answers, by: \.status).mapValues(\.count)
     }
 
-    @Test("Limits mails per public IPv4 address and per IPv6 network; private addresses are exempt")
+    @Test("Limits emails per public IPv4 address and per IPv6 network; private addresses are exempt")
     func mails() async throws {
         try await TestServer.run(["trustProxy": true]) { server in
             let path = "/requestPasswordReset"
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("Counts each mail request in a batch, unless accountRateLimit is false or the preset is 8")
+    @Test("Counts each email request in a batch, unless accountRateLimit is false or the preset is 8")
     func batches() async throws {
         let call: JSONValue = [
             "method": "POST", "path": "/parse/requestPasswordReset", "body": ["email": "nobody@example.com"],

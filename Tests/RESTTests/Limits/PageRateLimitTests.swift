@@ -2,7 +2,7 @@ import JSON
 import TestSupport
 import Testing
 
-/// Limits of API routes also apply to the pages behind links in mails.
+/// Limits of API routes also apply to the pages behind links in emails.
 @Suite(.timeLimit(.minutes(10))) struct PageRateLimitTests {
     private static let base = "/apps/\(TestServer.applicationID)"
     private static let remote = ["X-Forwarded-For": "203.0.113.7"]
@@ -33,7 +33,7 @@ import Testing
         return .object(limit.merging(more) { $1 })
     }
 
-    @Test("The resend form and the verification-mail routes share one limit of 100 mails per address")
+    @Test("The resend form and the verification-mail routes share one limit of 100 emails per address")
     func resend() async throws {
         try await Self.run([:]) { server in
             _ = try await server.signUp("kim", ["email": "kim@music.example"])
@@ -52,7 +52,7 @@ import Testing
             ]
             let batch = try await server.send("POST", "/batch", ["requests": [call]], headers: Self.remote)
             #expect(batch.status == 429)
-            // Each address has its own count, and pages that send no mail remain available.
+            // Each address has its own count, and pages that send no email remain available.
             let other = try await server.form(
                 "\(Self.base)/resend_verification_email", "username=kim", ["X-Forwarded-For": "203.0.113.8"])
             #expect(other.status == 303)

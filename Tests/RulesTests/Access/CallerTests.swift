@@ -132,7 +132,7 @@ struct RequestContextTests {
         caller: .user("u1"), mountURL: "https://a.example/parse", now: ParseDate(milliseconds: 5), address: "192.0.2.1",
         languages: "de")
 
-    @Test("Acting as the server or for a mail link changes only the caller")
+    @Test("Acting as the server or for an email link changes only the caller")
     func acting() {
         for (context, caller) in [(Self.context.asServer, Caller.server), (Self.context.asLink, .maintenance)] {
             #expect(context.caller == caller)
@@ -143,7 +143,7 @@ struct RequestContextTests {
         }
     }
 
-    @Test("The caller for a mail link bypasses write permissions but isn't a master")
+    @Test("The caller for an email link bypasses write permissions but isn't a master")
     func link() {
         #expect(!Self.context.asLink.caller.isMaster)
         #expect(Self.context.asLink.caller.writesEverything)

@@ -73,7 +73,7 @@ extension NodeHost {
         return key
     }
 
-    /// Sends an account mail with the app's own adapter.
+    /// Sends an account email with the app's own adapter.
     ///
     /// - Throws: `ParseError` if the adapter fails or takes longer than 25 seconds, or if no process is available.
     package func sendByAdapter(_ mail: JSONObject) async throws {

@@ -98,12 +98,12 @@ export class Adapters {
     return { value: option === 'sendUserEmailVerification' ? Boolean(value) : value === true };
   }
 
-  /** The function that sends a mail for cloud code with the adapter and returns its result, or undefined without an adapter. */
+  /** The function that sends an email for cloud code with the adapter and returns its result, or undefined without an adapter. */
   get sendMail() {
     return this.#mail && (mail => this.#mail.sendMail(mail));
   }
 
-  /** Sends an account mail, with the adapter's method for that kind if it has one. */
+  /** Sends an account email, with the adapter's method for that kind if it has one. */
   async #sendAccountMail({ kind, mail, link, appName, user }) {
     const method = { verificationEmail: 'sendVerificationEmail', passwordResetEmail: 'sendPasswordResetEmail' }[kind];
     if (typeof this.#mail?.[method] !== 'function') return this.#mail.sendMail(mail);
@@ -116,7 +116,7 @@ export class Adapters {
       ({ provider, methods: found, policy: adapter.policy ?? undefined }));
   }
 
-  /** Runs a step of an adapter. Returns `{value}`, or `{}` for mails. Throws the adapter's error. */
+  /** Runs a step of an adapter. Returns `{value}`, or `{}` for emails. Throws the adapter's error. */
   async perform(call) {
     if (call.name === '@mail') {
       await this.#sendAccountMail(call.request.params);
@@ -169,7 +169,7 @@ function requestOf({ request: { ip, headers, installationId, user: record, param
   return request;
 }
 
-/** Reads a user without sign-in data. Returns an empty one for new or deleted users and for mails without a user id. */
+/** Reads a user without sign-in data. Returns an empty one for new or deleted users and for emails without a user id. */
 async function storedUser(objectId) {
   const user = objectId && await new Parse.Query('_User').equalTo('objectId', objectId).first({ useMasterKey: true });
   const { authData, ...stored } = user ? user.toJSON() : {};

@@ -102,7 +102,7 @@ public struct SecurityReport: Sendable, BackendPart {
             Check(
                 title: "Email verification endpoint user enumeration mitigated",
                 isPassed: configuration.accountMail.emailVerifySuccessOnInvalidEmail,
-                warning: "Requests for verification mails reveal which addresses have accounts.",
+                warning: "Requests for verification emails reveal which addresses have accounts.",
                 solution: "Change the configuration to 'emailVerifySuccessOnInvalidEmail: true'."),
             // Roost matches live-query patterns in time linear in the text, so no timeout is needed.
             .met("LiveQuery regex timeout enabled"),

@@ -22,7 +22,7 @@ public protocol Mailer: Sendable {
     func use(_ templates: [RuntimeOption: Configuration.MailTemplate])
 
     /// Returns a template by part and language (`value`), the available `languages`, and the `subject` and `text` of a
-    /// mail with sample values.
+    /// email with sample values.
     ///
     /// - Parameter template: The template, or nil for the configured one.
     /// - Throws: `ConfigurationError` for an invalid template.

@@ -2,13 +2,13 @@ import Encoding
 public import ParseModel
 import Postgres
 
-/// The user columns needed for mails and the links in them.
+/// The user columns needed for emails and the links in them.
 public struct MailUser: Sendable {
     public let id: String
     public let username: String
-    /// The mail address, or nil if the user has none.
+    /// The email address, or nil if the user has none.
     public let email: String?
-    /// Whether the mail address is confirmed.
+    /// Whether the email address is confirmed.
     public let isVerified: Bool
     /// The current token of the requested purpose, or nil if the user has none.
     public let token: String?
@@ -20,7 +20,7 @@ public struct MailUser: Sendable {
     public func isExpired(at now: ParseDate) -> Bool { tokenExpiry.map { $0 <= now.milliseconds } ?? true }
 }
 
-/// The token columns of `_User` behind the links in mails. The schema of the class doesn't show them.
+/// The token columns of `_User` behind the links in emails. The schema of the class doesn't show them.
 extension AccountRows {
     /// The purpose of a token, with its column.
     public enum TokenPurpose: String, Sendable {
@@ -46,7 +46,7 @@ extension AccountRows {
         return user.flatMap { ConstantTime.areEqual(token, $0.token ?? "") ? $0 : nil }
     }
 
-    /// Returns the user with this mail address or, failing that, the user without an address who has it as the user
+    /// Returns the user with this email address or, failing that, the user without an address who has it as the user
     /// name. Returns nil if neither exists.
     ///
     /// - Parameter ignoresCase: Whether letter case is ignored.
@@ -87,7 +87,7 @@ extension AccountRows {
         }
     }
 
-    /// Replaces a user's token, unless the mail address has changed since `user` was read.
+    /// Replaces a user's token, unless the email address has changed since `user` was read.
     ///
     /// - Parameters:
     ///   - expiry: The time at which the token expires, or nil if no validity period is configured.

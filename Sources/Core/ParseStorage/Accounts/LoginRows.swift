@@ -9,7 +9,7 @@ public struct LoginCandidate: Sendable {
     public let hash: String?
     /// Whether the ACL is empty. If so, only the master key can read this user.
     public let isLockedAway: Bool
-    /// Whether the mail address is confirmed.
+    /// Whether the email address is confirmed.
     public let isVerified: Bool
     /// The user's `authData`, by provider.
     public let loginData: JSONObject
@@ -19,14 +19,14 @@ public struct LoginCandidate: Sendable {
 
 /// The password columns of `_User`. The schema of the class doesn't show them.
 extension AccountRows {
-    /// Finds the user for a log-in by name, mail address or both. Returns nil if no user matches.
+    /// Finds the user for a log-in by name, email address or both. Returns nil if no user matches.
     ///
-    /// If both are given, both must match. A name alone may also be a mail address; a user with that name takes
+    /// If both are given, both must match. A name alone may also be an email address; a user with that name takes
     /// precedence.
     ///
     /// - Parameters:
-    ///   - username: The name or mail address. If it is empty, only `email` counts.
-    ///   - email: The mail address. If it is empty, only `username` counts.
+    ///   - username: The name or email address. If it is empty, only `email` counts.
+    ///   - email: The email address. If it is empty, only `username` counts.
     ///   - ignoresCase: Whether letter case is ignored. If so, an ambiguous match returns nil.
     /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func loginCandidate(username: String, email: String, ignoresCase: Bool = false) async throws

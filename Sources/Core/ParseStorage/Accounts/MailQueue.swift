@@ -4,7 +4,7 @@ import Postgres
 public struct QueuedMail: Sendable {
     /// The id of the row in the queue.
     public let id: Int64
-    /// The mail's content, as passed to ``MailRows/enqueue(_:)``.
+    /// The email's content, as passed to ``MailRows/enqueue(_:)``.
     public let content: JSONObject
     /// The number of attempts, including the current one.
     public let attempts: Int64
@@ -38,7 +38,7 @@ public struct MailRows: Sendable {
             """, store.client)
     }
 
-    /// Returns columns of a user as JSON, for use in mails. Leaves out unknown and null columns and values longer than
+    /// Returns columns of a user as JSON, for use in emails. Leaves out unknown and null columns and values longer than
     /// 4,000 characters.
     public func columns(_ names: [Name], of userId: String) async throws -> JSONObject {
         let list = JSONValue.array(names.map { .string($0.text) })
@@ -52,7 +52,7 @@ public struct MailRows: Sendable {
         return rows.json(0, 0)?.objectValue ?? [:]
     }
 
-    /// Adds a mail to the queue, within the current transaction if there is one.
+    /// Adds an email to the queue, within the current transaction if there is one.
     public func enqueue(_ content: JSONObject) async throws {
         _ = try await store.convertingErrors {
             try await store.query(
@@ -61,13 +61,13 @@ public struct MailRows: Sendable {
         }
     }
 
-    /// Claims the mail that has been due longest, and hides it from other processes. If this process dies while
-    /// sending, another one claims the mail later.
+    /// Claims the email that has been due longest, and hides it from other processes. If this process dies while
+    /// sending, another one claims the email later.
     ///
     /// - Parameters:
-    ///   - seconds: The time in seconds for which other processes don't claim the mail.
+    ///   - seconds: The time in seconds for which other processes don't claim the email.
     ///   - domains: Recipient domains to skip.
-    /// - Returns: The mail, or nil if none is due.
+    /// - Returns: The email, or nil if none is due.
     public func dequeue(for seconds: Double, except domains: [Name]) async throws -> QueuedMail? {
         let rows = try await store.query(
             """
@@ -85,7 +85,7 @@ public struct MailRows: Sendable {
             id: id, content: content, attempts: rows.int(0, 2) ?? 1, domain: Name(rows.string(0, 3) ?? ""))
     }
 
-    /// Returns the number of queued mails and the age of the oldest, in seconds since it was enqueued.
+    /// Returns the number of queued emails and the age of the oldest, in seconds since it was enqueued.
     public func waiting() async throws -> (count: Int, oldest: Double) {
         let rows = try await store.query(
             """
@@ -99,21 +99,21 @@ public struct MailRows: Sendable {
         _ = try await store.query("DELETE FROM \"_roost_mail\" WHERE \"id\" = $1", [.int(id)])
     }
 
-    /// Returns an unsent mail to the queue without counting the attempt, unless another process has claimed it since.
+    /// Returns an unsent email to the queue without counting the attempt, unless another process has claimed it since.
     public func giveBack(_ mail: QueuedMail) async throws {
         _ = try await store.query(
             "UPDATE \"_roost_mail\" SET \"due\" = now(), \"attempts\" = \"attempts\" - 1 "
                 + "WHERE \"id\" = $1 AND \"attempts\" = $2", [.int(mail.id), .int(mail.attempts)])
     }
 
-    /// Schedules another attempt for a mail that couldn't be sent.
+    /// Schedules another attempt for an email that couldn't be sent.
     public func postpone(_ id: Int64, by seconds: Double, reason: String) async throws {
         _ = try await store.query(
             "UPDATE \"_roost_mail\" SET \"due\" = now() + make_interval(secs => $2), \"reason\" = $3 "
                 + "WHERE \"id\" = $1", [.int(id), .double(seconds), .text(reason)])
     }
 
-    /// Stops trying to send a mail. The row keeps the reason, but no longer the link and the token.
+    /// Stops trying to send an email. The row keeps the reason, but no longer the link and the token.
     public func giveUp(_ id: Int64, reason: String) async throws {
         _ = try await store.query(
             "UPDATE \"_roost_mail\" SET \"due\" = 'infinity', \"reason\" = $2, "

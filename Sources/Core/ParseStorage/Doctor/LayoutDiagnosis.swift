@@ -133,7 +133,7 @@ package struct LayoutDiagnosis {
             }
     }
 
-    /// Whether a table contains Roost's internal data, such as queued mails or import progress.
+    /// Whether a table contains Roost's internal data, such as queued emails or import progress.
     private static func isRoosts(_ table: String) -> Bool {
         table.hasPrefix("_roost_") || table.hasPrefix("roost-")
     }

@@ -30,7 +30,7 @@ extension AdapterOptions {
     /// Rejects internal fields and credentials, which emails must not contain.
     static func checkColumn(_ name: Name, _ key: Name) throws(ConfigurationError) {
         if name.isEmpty || name.hasPrefix("_") || ["password", "authData", "sessionToken"].contains(name) {
-            throw ConfigurationError("option emailAdapter.options.\(key): mails can't contain the field \(name)")
+            throw ConfigurationError("option emailAdapter.options.\(key): emails can't contain the field \(name)")
         }
     }
 }

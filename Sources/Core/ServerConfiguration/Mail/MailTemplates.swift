@@ -1,7 +1,7 @@
 public import JSON
 
 extension Configuration {
-    /// Templates that replace or extend Roost's own mail texts.
+    /// Templates that replace or extend Roost's own email texts.
     public struct MailTemplates: Sendable {
         /// The templates, by the email's name.
         public var mails: [Name: MailTemplate] = [:]
@@ -105,8 +105,8 @@ extension Configuration.MailTemplates {
             let known = Self.names.sorted().map(\.text)
             guard Self.names.contains(name) || (known.nearest(to: name.text) == nil && Self.hasBody(value)) else {
                 throw ConfigurationError(
-                    "error: unknown option \(path). The built-in mails are \(known.joined(separator: ", ")). A mail for "
-                        + "Parse.Cloud.sendEmail needs a text or html")
+                    "error: unknown option \(path). The built-in emails are \(known.joined(separator: ", ")). An email "
+                        + "for Parse.Cloud.sendEmail needs a text or html")
             }
             guard let object = value.objectValue else { throw ConfigurationError("option \(path) must be an object") }
             mails[name] = try Configuration.MailTemplate(object, path)
@@ -129,7 +129,7 @@ extension Configuration.MailTemplate {
             else {
                 if ["placeholderCallback", "localeCallback", "callback"].contains(key) {
                     throw ConfigurationError(
-                        "option \(path).\(key) is a JavaScript function. Instead, list the user fields that mails need "
+                        "option \(path).\(key) is a JavaScript function. Instead, list the user fields for emails "
                             + "in emailAdapter.options.userFields, and set localeField to the field with the language")
                 }
                 throw ConfigurationError("error: unknown option \(path).\(key)")

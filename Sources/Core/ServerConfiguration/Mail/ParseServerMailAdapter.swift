@@ -57,10 +57,10 @@ enum ParseServerMailAdapter {
     /// Returns the error for an adapter whose transport is a JavaScript function. Only its templates can be reused.
     private static func apiMail(_ module: String) -> ConfigurationError {
         ConfigurationError(
-            "option emailAdapter.module: \(module) sends mails with the function apiCallback, which Roost can't run. Keep its "
-                + #"templates, rename sender to from, and configure a provider: {"module":"mailgun","options":{"from","#
-                + #""domain","apiKey","templates":{"passwordResetEmail":{"subjectPath","textPath","htmlPath"},…}}}, "#
-                + #"or "ses", "smtp", "http". Use userFields instead of placeholderCallback, and localeField instead of localeCallback"#
+            "option emailAdapter.module: \(module) sends emails with the function apiCallback, which Roost can't run. "
+                + #"Keep its templates, rename sender to from, and configure a provider: {"module":"mailgun","options":"#
+                + #"{"from","domain","apiKey","templates":{"passwordResetEmail":{"subjectPath","textPath","htmlPath"},…}}}"#
+                + #", or "ses", "smtp", "http". Use userFields instead of placeholderCallback, and localeField instead of localeCallback"#
         )
     }
 
@@ -110,7 +110,7 @@ enum ParseServerMailAdapter {
         if mail.value("callback") != nil {
             throw mail.refusal(
                 "callback", "it is a JavaScript function",
-                "Use the module mailgun or ses, and list the user fields that mails need in userFields")
+                "Use the module mailgun or ses, and list the user fields that emails need in userFields")
         }
         var template = Configuration.MailTemplate()
         template.subject = try mail.text("subject").map { .init(.inline($0)) }

@@ -63,7 +63,7 @@ enum SMTPMailAdapters {
             throw options.refusal("isTlsRejectUnauthorized", "false is not allowed", certificates)
         }
         if try options.text("emailField").map({ $0 != "email" }) ?? false {
-            throw options.refusal("emailField", "mails go to the column email", "Leave it out")
+            throw options.refusal("emailField", "emails go to the column email", "Leave it out")
         }
         if options.value("templates") != nil {
             throw options.refusal("templates", "Jade templates are not supported", own)
@@ -127,7 +127,7 @@ enum SMTPMailAdapters {
     /// `templateDir`, contain `{{ link }}`.
     static func openinc(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
         if try options.text("emailAttribute").map({ $0 != "email" }) ?? false {
-            throw options.refusal("emailAttribute", "mails go to the column email", "Leave it out")
+            throw options.refusal("emailAttribute", "emails go to the column email", "Leave it out")
         }
         let server = try nodemailer(&options)
         var delivery = Configuration.MailDelivery(sender: try options.sender("from"), transport: .smtp(server))

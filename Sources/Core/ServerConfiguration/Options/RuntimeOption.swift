@@ -11,7 +11,7 @@ public enum RuntimeOption: String, Sendable, CaseIterable {
 extension Configuration {
     /// Sets an option as if the configuration file contained the value.
     ///
-    /// - Throws: `ConfigurationError` for an invalid value, or for a mail without `emailAdapter`.
+    /// - Throws: `ConfigurationError` for an invalid value, or for an email without `emailAdapter`.
     public mutating func set(_ option: RuntimeOption, _ value: JSONValue) throws(ConfigurationError) {
         guard option != .rateLimit else {
             rateLimits = try RateLimitOptions.list(value) + accountRateLimits
@@ -33,7 +33,7 @@ extension Configuration {
         accountMail.delivery?.templates.mails[name] = template
     }
 
-    /// Returns the template of a mail, or nil to use the built-in texts.
+    /// Returns the template of an email, or nil to use the built-in texts.
     public func mailTemplate(_ option: RuntimeOption) -> MailTemplate? {
         accountMail.delivery?.templates.mails[Name(option.rawValue)]
     }

@@ -67,7 +67,7 @@ private struct SettingCalls: ConsoleCalls {
             object["name"] = .string(option.rawValue)
             object["meaning"] =
                 option == .verificationEmail
-                ? "Mail that confirms an address" : "Mail that resets a password"
+                ? "Email that confirms an address" : "Email that resets a password"
             if interface.configuration.mailTemplate(option) == nil { object["source"] = "default" }
             (object["isSecret"], object["example"], object["lines"]) = (nil, nil, nil)
             object["file"] = (try? options.check(option, nil))?["value"]
@@ -116,7 +116,7 @@ private struct SettingCalls: ConsoleCalls {
         }
     }
 
-    /// Writes a mail with sample values.
+    /// Writes an email with sample values.
     func preview() async throws -> Reply {
         let (option, body) = (try option, try await body())
         return .object(try checked(option, body["value"], language: body["language"]?.stringValue ?? "en"))

@@ -127,7 +127,7 @@ enum S3Details {
             }
     }
 
-    /// Encodes a header value as in mail (RFC 2047) unless it is printable ASCII without outer or double blanks.
+    /// Encodes a header value as in email (RFC 2047) unless it is printable ASCII without outer or double blanks.
     private static func encode(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { (0x20...0x7E).contains($0) }
         guard !isPlain || text.hasPrefix("=?") || text.first == " " || text.last == " " || text.contains("  ") else {

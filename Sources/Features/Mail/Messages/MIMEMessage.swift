@@ -2,12 +2,12 @@ import Encoding
 import JSON
 import Platform
 
-/// Encodes mails for sending (RFC 5322, 2045 to 2047): UTF-8 plain text, with HTML as an alternative if present.
+/// Encodes emails for sending (RFC 5322, 2045 to 2047): UTF-8 plain text, with HTML as an alternative if present.
 ///
 /// User names and app names can't add header fields. Bodies are in Base64, so servers can't break links and texts can't
 /// contain the boundary.
 package enum MIMEMessage {
-    /// Encodes a mail. Returns nil if the sender or a recipient is invalid, or if there are no recipients.
+    /// Encodes an email. Returns nil if the sender or a recipient is invalid, or if there are no recipients.
     ///
     /// - Parameters:
     ///   - date: The value of the `Date` field.
@@ -98,7 +98,7 @@ package struct MailMessage: Sendable {
     package var subject: String
     package var text: String
     package var html: String?
-    /// The kind of an account mail, or empty for other mails.
+    /// The kind of an account email, or empty for other emails.
     package var name: Name = ""
     /// The values from which the text was made, for services with their own templates.
     var values: JSONObject = [:]

@@ -1,6 +1,6 @@
 import Encoding
 
-/// A mail address with an optional name: `ann@example.com`, `Ann <ann@example.com>`.
+/// An email address with an optional name: `ann@example.com`, `Ann <ann@example.com>`.
 package struct MailAddress: Equatable {
     var name: String?
     /// The address without the name, as used in SMTP.

@@ -3,7 +3,7 @@ import Platform
 import ServerConfiguration
 import Templates
 
-/// The subject or a body of a mail in all available languages.
+/// The subject or a body of an email in all available languages.
 struct MailPart: Sendable {
     private var base: PlaceholderText?
     private var byLocale: [Name: PlaceholderText] = [:]

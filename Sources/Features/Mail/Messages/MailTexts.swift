@@ -1,18 +1,18 @@
 import JSON
 import Operations
 
-/// The built-in texts of account mails.
+/// The built-in texts of account emails.
 struct MailTexts: Sendable {
     enum Language: Sendable { case english, german }
 
     let language: Language
 
-    /// Returns the subject and text of a mail.
+    /// Returns the subject and text of an email.
     ///
     /// - Parameters:
-    ///   - link: The link in the mail, or nil for a notification.
+    ///   - link: The link in the email, or nil for a notification.
     ///   - username: The user name, or empty to leave it out.
-    ///   - email: The address that the mail is about.
+    ///   - email: The address that the email is about.
     func text(_ kind: AccountMail.Kind, appName: String, link: String?, username: String, email: String) -> (
         subject: String, text: String
     ) {

@@ -1,9 +1,9 @@
 public import JSON
 
-/// A function that sends a mail with the app's own adapter, and throws if the mail was not sent.
+/// A function that sends an email with the app's own adapter, and throws if the email was not sent.
 public typealias MailAdapterCall = @Sendable (JSONObject) async throws -> Void
 
-/// Sends mails with the app's own adapter, which runs in Node.
+/// Sends emails with the app's own adapter, which runs in Node.
 struct AdapterTransport: MailTransport {
     let call: MailAdapterCall
 

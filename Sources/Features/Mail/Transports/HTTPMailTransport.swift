@@ -6,7 +6,7 @@ import Platform
 import ServerConfiguration
 import Templates
 
-/// Sends mails with a request to an HTTP service. A template describes the request body.
+/// Sends emails with a request to an HTTP service. A template describes the request body.
 struct HTTPMailTransport: MailTransport {
     private let service: Configuration.HTTPMail
     private let body: HTTPMailBody
@@ -101,7 +101,7 @@ struct HTTPMailBody: Sendable {
         }
     }
 
-    /// Returns the placeholder values of a mail, or nil if the sender or recipient is invalid.
+    /// Returns the placeholder values of an email, or nil if the sender or recipient is invalid.
     static func values(of message: MailMessage) -> JSONObject? {
         guard let sender = MailAddress(message.sender), let to = message.recipients.first.flatMap({ MailAddress($0) })
         else { return nil }
@@ -163,7 +163,7 @@ enum TemplateValues {
     }
 }
 
-/// Sends mails with Mailgun's HTTP API.
+/// Sends emails with Mailgun's HTTP API.
 struct MailgunTransport: MailTransport {
     let account: Configuration.Mailgun
     let caller: HTTPCaller
@@ -189,7 +189,7 @@ struct MailgunTransport: MailTransport {
     }
 }
 
-/// Sends mails with the HTTP API of Amazon SES (version 2) as raw messages.
+/// Sends emails with the HTTP API of Amazon SES (version 2) as raw messages.
 struct SESTransport: MailTransport {
     let account: Configuration.SES
     let caller: HTTPCaller

@@ -2,24 +2,24 @@ import Encoding
 import Outgoing
 import ServerConfiguration
 
-/// Sends mails to their recipients.
+/// Sends emails to their recipients.
 protocol MailTransport: Sendable {
-    /// Sends a mail.
+    /// Sends an email.
     ///
-    /// - Returns: The text of the server's response, for test mails. It may quote the mail.
-    /// - Throws: `MailFailure`, or `CancellationError` if the task is cancelled before the mail may have been accepted.
+    /// - Returns: The text of the server's response, for test emails. It may quote the email.
+    /// - Throws: `MailFailure`, or `CancellationError` if cancelled before the email may have been accepted.
     func send(_ message: MailMessage) async throws -> String
 }
 
-/// The error for a mail that was not sent or not confirmed.
+/// The error for an email that was not sent or not confirmed.
 package struct MailFailure: Error, CustomStringConvertible {
-    /// The message for the operator. It never contains parts of the mail.
+    /// The message for the operator. It never contains parts of the email.
     var reason: String
     /// Whether retrying is pointless.
     var isFinal: Bool
-    /// The server's response, for test mails. It may quote the mail.
+    /// The server's response, for test emails. It may quote the email.
     var answer = ""
-    /// Whether the mail may have been accepted anyway, because no response arrived.
+    /// Whether the email may have been accepted anyway, because no response arrived.
     var isOpen = false
 
     package var description: String { reason }
@@ -52,7 +52,7 @@ enum MailTransports {
         case .node:
             guard let adapter else {
                 throw ConfigurationError(
-                    "emailAdapter needs Node.js, so its mails can only be tested in the running server. Start "
+                    "emailAdapter needs Node.js, so its emails can only be tested in the running server. Start "
                         + "roost serve")
             }
             return AdapterTransport(call: adapter)
@@ -65,7 +65,7 @@ enum MailRequest {
     /// The time limit per request.
     static let timeLimit = Duration.seconds(25)
 
-    /// Sends a request and determines from the response whether the mail was accepted.
+    /// Sends a request and determines from the response whether the email was accepted.
     static func send(_ call: HTTPCall, by caller: HTTPCaller) async throws -> String {
         let reply: HTTPReply
         do {
@@ -77,7 +77,7 @@ enum MailRequest {
         }
         let answer = "HTTP \(reply.status) \(String(decoding: reply.body.prefix(2000), as: UTF8.self))"
         guard reply.isSuccess else {
-            // Only for these two statuses would the same mail be rejected again. The operator can fix the others.
+            // Only for these two statuses would the same email be rejected again. The operator can fix the others.
             throw MailFailure(
                 reason: "the service responded with \(reply.status)", isFinal: [413, 422].contains(reply.status),
                 answer: answer)
@@ -86,18 +86,18 @@ enum MailRequest {
     }
 }
 
-/// Prints mails to the terminal if no mail server is configured.
+/// Prints emails to the terminal if no mail server is configured.
 struct TerminalTransport: MailTransport {
     func send(_ message: MailMessage) async throws -> String {
         do {
             try OpenFile.standardOutput.write(Self.terminalText(message).utf8)
         } catch {
-            throw MailFailure(reason: "the mail can't be shown on the terminal", isFinal: false)
+            throw MailFailure(reason: "the email can't be shown on the terminal", isFinal: false)
         }
         return "printed"
     }
 
-    /// Returns a mail as text without control characters, which could manipulate the terminal.
+    /// Returns an email as text without control characters, which could manipulate the terminal.
     static func terminalText(_ message: MailMessage) -> String {
         func line(_ text: String) -> String { MIMEMessage.line(text) }
         let body = message.text.split(separator: "\n", omittingEmptySubsequences: false).map {
@@ -105,7 +105,7 @@ struct TerminalTransport: MailTransport {
         }
         return """
 
-              A mail, shown because no emailAdapter is configured:
+              An email, shown because no emailAdapter is configured:
               To:      \(line(message.recipients.joined(separator: ", ")))
               Subject: \(line(message.subject))
             \(body.joined(separator: "\n"))

@@ -7,9 +7,9 @@ import Platform
 import ServerConfiguration
 import Synchronization
 
-/// Sends mails over SMTP with libcurl, using TLS from the start or once the server offers it.
+/// Sends emails over SMTP with libcurl, using TLS from the start or once the server offers it.
 ///
-/// Each mail has its own connection and blocks a thread until the server responds.
+/// Each email has its own connection and blocks a thread until the server responds.
 struct SMTPTransport: MailTransport {
     private let server: Configuration.SMTP
     /// A PEM file of additional trusted certificates.
@@ -22,13 +22,13 @@ struct SMTPTransport: MailTransport {
         return threads
     }()
 
-    /// The time limit for one mail, in seconds.
+    /// The time limit for one email, in seconds.
     static let timeLimit = 30
     /// The time limit for connecting, including TLS, greeting and login, in seconds.
     private static let connectLimit = 10
-    /// The maximum time without progress before the server has the whole mail.
+    /// The maximum time without progress before the server has the whole email.
     private static let patience = Duration.seconds(10)
-    /// The time limit for the response to the whole mail after the caller has stopped waiting.
+    /// The time limit for the response to the whole email after the caller has stopped waiting.
     private static let lastPatience = Duration.seconds(10)
     /// The time limit for the response to QUIT.
     private static let farewellPatience = Duration.seconds(5)
@@ -118,7 +118,7 @@ struct SMTPTransport: MailTransport {
         var answer = ""
         /// The last command sent to the server.
         var command = Command.other
-        /// Whether the whole mail was sent.
+        /// Whether the whole email was sent.
         var isWhole = false
     }
 
@@ -263,12 +263,12 @@ struct SMTPTransport: MailTransport {
             }
         }
 
-        /// Whether to abort because the caller has stopped waiting. False if the server has the whole mail, which would
-        /// otherwise be sent twice.
+        /// Whether to abort because the caller has stopped waiting. False if the server has the whole email, which
+        /// would otherwise be sent twice.
         var isBrokenOff: Bool { isGivenUp.load(ordering: .relaxed) && !progress.isWhole }
 
-        /// Whether the server has been silent for too long. A server that has the whole mail may use the remaining
-        /// time, for example to scan for viruses, because the mail must not be sent twice.
+        /// Whether the server has been silent for too long. A server that has the whole email may use the remaining
+        /// time, for example to scan for viruses, because the email must not be sent twice.
         var isSilent: Bool {
             let progress = progress
             let silence = ContinuousClock.now - progress.latest

@@ -11,7 +11,7 @@ struct MailRecipient {
     var username: String
     var email: String?
 
-    /// The user's fields that mail texts may contain.
+    /// The user's fields that email texts may contain.
     var visibleFields: JSONObject { ["username": .string(username), "email": email.map { .string($0) } ?? .null] }
 }
 
@@ -104,7 +104,7 @@ public struct AccountMails: Sendable, BackendPart {
     /// - Throws: `ParseError` with the reason if the email was not sent.
     public func invite(_ name: String, at address: String, link: String, _ context: RequestContext) async throws {
         guard sendsInvitations, let mailer = services.mailer else {
-            throw ParseError(ParseError.commandUnavailable, "Can't send mails. Set appName and emailAdapter.")
+            throw ParseError(ParseError.commandUnavailable, "Can't send emails. Set appName and emailAdapter.")
         }
         try await mailer.send(
             AccountMail(
@@ -150,7 +150,7 @@ public struct AccountMails: Sendable, BackendPart {
             } catch {
                 outcome.finish(throwing: error)
                 guard ContinuousClock.now >= end else { return }
-                logger.warning("can't send a mail with a link", metadata: ["error": "\(error)"])
+                logger.warning("can't send an email with a link", metadata: ["error": "\(error)"])
             }
         }
         for try await _ in outcomes {}

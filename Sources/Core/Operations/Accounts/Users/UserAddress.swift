@@ -57,7 +57,7 @@ extension UserRules {
         }
         let former = backend.mails.sendsNotices ? user.email ?? "" : ""
         guard confirms || !former.isEmpty else { return }
-        // A change sends mail to both the new and the former address, which may belong to strangers.
+        // A change sends email to both the new and the former address, which may belong to strangers.
         guard
             save.caller.writesEverything
                 || services.addressChanges.countOneMore(Name(objectId), limit: Self.maxAddressChanges)
@@ -71,8 +71,8 @@ extension UserRules {
         do {
             try await beginVerification(&save, original, original: original, username)
         } catch {
-            // No mail is sent, so the change doesn't count. But each attempt calls app functions, so the number of such
-            // attempts is limited.
+            // No email is sent, so the change doesn't count. But each attempt calls app functions, so the number of
+            // such attempts is limited.
             if !save.caller.writesEverything,
                 services.refusedAddresses.countOneMore(Name(objectId), limit: Self.maxRefusals)
             {

@@ -17,7 +17,7 @@ const words = new Map(Object.entries({
   "role.owner": "Owner", "role.developer": "Developer", "role.editor": "Editor", "role.viewer": "Viewer", "keys.title": "Keys", "keys.everywhere": "Everywhere",
   "keys.palette": "Find a page, a class, a name or an id", "keys.list": "This list", "keys.undo": "Undo the last change", "keys.go": "Go to {page}",
   "word.deleted": "{name} deleted", "word.shorter": "Try a shorter text.", "word.andMore": "and {n} more", "word.failed": "Failed", "word.params": "Parameters (JSON)",
-  "word.choose": "Choose a file", "word.ended": "Session ended", "word.sendMail": "Send mail", "word.addField": "Add field",
+  "word.choose": "Choose a file", "word.ended": "Session ended", "word.sendMail": "Send email", "word.addField": "Add field",
   "word.pointsTo": "Points to", "word.required": "Required", "word.delete": "Delete …", "word.objects": "Objects", "word.created": "Created",
   "word.follow": "Follow", "word.pause": "Pause", "word.who": "Who", "word.p50": "p50", "word.p99": "p99", "word.by": "By", "word.address": "Address",
   "word.nothingYet": "nothing yet",

@@ -12,8 +12,8 @@ addWords({
   "operators.hint": "Accounts of this console, separate from the users of your app.", "operators.none": "Nobody has an account yet.", "operators.new": "New operator", "operators.change": "Change {name}",
   "operators.delete": "Delete {name}", "operators.deleteText": "{name} is signed out everywhere, and cannot sign in again.", "operators.newPassword": "New password (empty: unchanged)",
   "operators.role": "Role", "operators.create": "Add operator", "operators.you": "you", "operators.added": "{name} can sign in", "operators.changed": "{name} changed and signed out",
-  "operators.missing": "Enter a name and a password.", "operators.mail": "Write a mail", "operators.send": "Send this to {name}. Send the password another way.", "operators.email": "Email address",
-  "operators.invited": "Mail sent to {email}", "operators.invitation": "Open {address} and sign in as {name}.", "operators.totp": "Codes at sign-in are on",
+  "operators.missing": "Enter a name and a password.", "operators.mail": "Write an email", "operators.send": "Send this to {name}. Send the password another way.", "operators.email": "Email address",
+  "operators.invited": "Email sent to {email}", "operators.invitation": "Open {address} and sign in as {name}.", "operators.totp": "Codes at sign-in are on",
   "operators.totpOff": "Turn codes off, if the app is lost", "role.means.owner": "everything, operators too", "role.means.developer": "objects, files, classes, configuration",
   "role.means.editor": "objects and files", "role.means.viewer": "reads",
 });

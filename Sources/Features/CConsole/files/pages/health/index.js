@@ -1,4 +1,4 @@
-/** Health: whether the parts respond, the doctor's findings and fixes, the security check, mails and backups. */
+/** Health: whether the parts respond, the doctor's findings and fixes, the security check, emails and backups. */
 
 import { download, isReachable, parse, pause, POLL, send } from "../../core/api.js";
 import { button, h, icon, linked, put } from "../../core/dom.js";
@@ -15,8 +15,8 @@ addWords({
   "health.amiss": "{n} {n|problem|problems} found", "health.looking": "Checking the database\u2026", "health.never": "Not checked since this process started.",
   "health.when": "Checked {when}. PostgreSQL {postgres}, {bytes}.", "health.note": "Note", "health.fix": "Fix", "health.fixOf": "Fix {subject}", "health.fixText": "This is safe: {words}.",
   "health.fixed": "{subject} is fixed", "health.owner": "An owner can fix this.", "health.consider": "Consider:", "health.examples": "For example {examples}", "health.security": "Security check",
-  "health.securityOff": "It is off: the option security with \"enableCheck\": true turns it on.", "health.passed": "{n} of {all} checks passed", "health.mails": "Mails",
-  "health.waiting": "{n} {n|mail|mails} in the queue, the oldest for {seconds} s; {failed} given up since the start.", "health.parts": "What the server uses", "health.up": "answers",
+  "health.securityOff": "It is off: the option security with \"enableCheck\": true turns it on.", "health.passed": "{n} of {all} checks passed", "health.mails": "Emails",
+  "health.waiting": "{n} {n|email|emails} in the queue, the oldest for {seconds} s; {failed} given up since the start.", "health.parts": "What the server uses", "health.up": "answers",
   "health.part.database": "Database", "health.part.databaseWrites": "Writes to the database", "health.part.fileStore": "File store", "health.log": "{n} {n|error|errors} in the log since the start.",
   "health.down": "The database doesn't respond", "health.good": "All was well at {when}.",
 });

@@ -17,7 +17,7 @@ addWords({
   "users.emptyHint.users": "Users sign up in the app. You can also create one here.", "users.empty.roles": "No roles yet",
   "users.emptyHint.roles": "A role gives its members the same permissions. Create the first one here.", "users.new.users": "New user", "users.new.roles": "New role", "users.empty.sessions": "No sessions",
   "users.emptyHint.sessions": "A session begins when a user logs in.", "users.empty.installations": "No installations yet",
-  "users.emptyHint.installations": "Apps store an installation for each device that gets pushes.", "users.nothing": "No user has that name, address or id", "users.email": "E-mail",
+  "users.emptyHint.installations": "Apps store an installation for each device that gets pushes.", "users.nothing": "No user has that name, address or id", "users.email": "Email",
   "users.verified": "verified", "users.unverified": "not verified", "users.user": "User", "users.began": "Began", "users.ends": "Ends", "users.device": "Device", "users.app": "App",
   "users.channels": "Channels", "users.used": "Changed", "users.endOf": "End the session of {when}", "users.count": "{n} in total", "users.object": "Object", "users.objectOf": "Object {id}",
 });

@@ -20,7 +20,7 @@ addWords({
   "one.gone": "No user has this id", "one.facts": "Account", "one.object": "Open object", "one.providers": "Sign-in methods", "one.password": "password",
   "one.hidden": "not shown to your role", "one.seen": "Last log-in", "one.noSession": "no open session", "one.open": "may log in", "one.locked": "locked out", "one.paused": "locked after failed log-ins",
   "one.through": "through {role}", "one.ends": "ends {when}", "one.do": "Actions", "one.resetTitle": "Password reset",
-  "one.resetHint": "Sends a mail with a link to choose a new one.", "one.resetDone": "If mails are set up, one is on its way to {email}", "one.passwordHint": "Replaces the password right away.",
+  "one.resetHint": "Sends an email with a link to choose a new one.", "one.resetDone": "If email is set up, a message is on its way to {email}", "one.passwordHint": "Replaces the password right away.",
   "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password", "one.lockTitle": "Access", "one.lockHint": "Rejects new sign-ins.", "one.lock": "Lock out",
   "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out", "one.unlock": "Unlock",
   "one.unlockDone": "{name} may log in again", "one.undone": "Permissions of {name} restored", "one.as": "View a class as {name}", "one.look": "View", "one.members": "Members",
