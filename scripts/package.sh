@@ -107,7 +107,7 @@ notices() {
     cat LICENSE
     printf '\nThe binary contains the Swift standard library (Apache License 2.0 with Runtime Library Exception) and:\n\n'
     awk '!/^#/ { print "  " $1 " " $2 "  " $3 }' scripts/packages.txt
-    printf '\nEach of them is under the licence at its address. The Apache License 2.0 is in\n'
+    printf '\nEach of them is under the license at its address. The Apache License 2.0 is in\n'
     printf '/usr/share/common-licenses/Apache-2.0 on Debian.\n'
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests on a separate PostgreSQL cluster, which is removed afterwards. Passes its arguments to `swift test`.
+# Runs the tests on a separate PostgreSQL cluster, which is removed afterward. Passes its arguments to `swift test`.
 # Without arguments, runs all tests except the heavy ones. With --heavy, runs only those.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("A reset link changes the password once, ends all sessions, and is invalid afterwards")
+    @Test("A reset link changes the password once, ends all sessions, and is invalid afterward")
     func reset() async throws {
         try await MailCatcher.run { catcher in
             try await TestServer.run(catcher.options()) { server in

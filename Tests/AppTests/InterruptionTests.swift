@@ -17,7 +17,7 @@ struct InterruptionTests {
 
     private struct Broken: Error {}
 
-    @Test("A signal received during startup stops the services that start afterwards")
+    @Test("A signal received during startup stops the services that start afterward")
     func betweenPhases() async throws {
         let interruption = Interruption()
         let value = try await interruption.guarding { () async throws -> Int in

@@ -129,7 +129,7 @@ struct OptionFunctionTests {
         }
     }
 
-    @Test("Email changes that a function rejects count towards the rate limit only after a hundred")
+    @Test("Email changes that a function rejects count toward the rate limit only after a hundred")
     func refusedChanges() async throws {
         let options = """
             verifyUserEmails: ({ object }) => {
@@ -150,7 +150,7 @@ struct OptionFunctionTests {
             }
             for number in 0..<10 { #expect(try await change(kim, to: "kim\(number)").status == 200) }
             for name in ["kim10", "no12"] { #expect(try await change(kim, to: name).code == 155) }
-            // Rejected requests call functions, too. The last ten count towards the limit.
+            // Rejected requests call functions, too. The last ten count toward the limit.
             for number in 0..<110 { #expect(try await change(lee, to: "no\(number)").code == 141) }
             #expect(try await change(lee, to: "no110").code == 155)
         }

@@ -272,7 +272,7 @@ struct FilterMatcherTests {
         let list = "[" + (0..<20_000).map { String($0) }.joined(separator: ",") + "]"
         let conditions = (0..<1000).map { #"{"l":-\#($0 + 1)}"# }.joined(separator: ",")
         #expect(try failure(#"{"$or":[\#(conditions)]}"#, #"{"l":\#(list)}"#) == .tooMuchWork)
-        // Starting a match of an expensive pattern counts towards the budget, too.
+        // Starting a match of an expensive pattern counts toward the budget, too.
         let letters = "[" + Array(repeating: #""b""#, count: 20_000).joined(separator: ",") + "]"
         #expect(try failure(#"{"l":{"$regex":"x(b{255}){38}"}}"#, #"{"l":\#(letters)}"#) == .tooMuchWork)
         // A long list of values is looked up in a set instead of scanned.

@@ -50,7 +50,7 @@ struct ReadOnlyServerTests {
         }
     }
 
-    @Test("While the only server is read-only, reads work and writes fail; writes work again afterwards")
+    @Test("While the only server is read-only, reads work and writes fail; writes work again afterward")
     func withoutOther() async throws {
         try await TestDatabase.run { (database) async throws in
             let name = try await database.client.query("SELECT current_database()").string(0, 0) ?? ""

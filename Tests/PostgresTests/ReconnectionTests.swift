@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Opening and closing connections")
 struct ReconnectionTests {
-    @Test("Requests fail as unavailable while the database accepts no connections, and work again afterwards")
+    @Test("Requests fail as unavailable while the database accepts no connections, and work again afterward")
     func unavailable() async throws {
         try await TestDatabase.run(connectTimeout: .seconds(1)) { (database) async throws in
             let client = database.client

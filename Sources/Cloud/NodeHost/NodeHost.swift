@@ -201,7 +201,7 @@ package final class NodeHost: CloudHost {
     }
 
     /// Starts processes that load the file again. They replace the old processes, which finish their calls. If the file
-    /// can't be loaded, the remaining old processes stay. A reload requested in the meantime runs afterwards, because
+    /// can't be loaded, the remaining old processes stay. A reload requested in the meantime runs afterward, because
     /// the file may have changed after it was read.
     package func reload() async {
         guard beginReload() else { return }

@@ -21,7 +21,7 @@ public protocol FileStorage: Sendable {
     /// Performs the checks deferred by ``prepare()``, then removes the remains of interrupted uploads until cancelled.
     func tend() async
 
-    /// Closes the storage, which must not be used afterwards.
+    /// Closes the storage, which must not be used afterward.
     func shutdown() async
 
     /// Checks before an upload's body is read that the storage isn't known to be unreachable.

@@ -16,7 +16,7 @@ struct GameCenterProvider: AuthProvider {
     let hasOldTexts: Bool
     let certificates: GameCenterCertificates
 
-    /// The milliseconds for which a signature is accepted. A leaked one is useless afterwards.
+    /// The milliseconds for which a signature is accepted. A leaked one is useless afterward.
     private static let validity: Double = 24 * 3600 * 1000
 
     private func refused(_ text: String) -> ParseError {

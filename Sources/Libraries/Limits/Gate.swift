@@ -96,7 +96,7 @@ public final class Gate: Sendable {
         return try await body()
     }
 
-    /// Waits for room. Afterwards the caller must call ``leave(weight:of:spending:)`` once with the same arguments.
+    /// Waits for room. Afterward the caller must call ``leave(weight:of:spending:)`` once with the same arguments.
     ///
     /// - Throws: `CancellationError` if the task is cancelled or the caller disconnects while waiting, or ``Full`` if
     ///   too many wait.

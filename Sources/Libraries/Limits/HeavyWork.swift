@@ -42,7 +42,7 @@ public enum HeavyWork {
         return try await run { try body() }
     }
 
-    /// Runs `body` off the caller's event loop and returns to it afterwards.
+    /// Runs `body` off the caller's event loop and returns to it afterward.
     public static func run<R>(_ body: () async throws -> R) async rethrows -> R {
         try await withTaskExecutorPreference(executor) {
             // The preference takes effect at the next suspension.
@@ -58,7 +58,7 @@ public enum HeavyWork {
     }
 }
 
-/// The cost of a read or of other work on bytes, either expected beforehand or measured afterwards.
+/// The cost of a read or of other work on bytes, either expected beforehand or measured afterward.
 public struct Cost: Sendable {
     /// The size in bytes, or 0 if it is unknown.
     public var bytes: Int

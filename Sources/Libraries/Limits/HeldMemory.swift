@@ -28,7 +28,7 @@ public final class HeldMemory: Sendable {
 
     deinit { leave() }
 
-    /// Runs a request, or a part of it, and releases its memory afterwards.
+    /// Runs a request, or a part of it, and releases its memory afterward.
     ///
     /// - Throws: The errors of `body`.
     public nonisolated(nonsending) static func run<R>(
@@ -75,7 +75,7 @@ public final class HeldMemory: Sendable {
         }
     }
 
-    /// Reads data whose size is only known afterwards. If there is no room for it, discards it, waits, and reads it
+    /// Reads data whose size is only known afterward. If there is no room for it, discards it, waits, and reads it
     /// again.
     ///
     /// - Parameters:

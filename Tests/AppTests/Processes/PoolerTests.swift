@@ -200,7 +200,7 @@ struct PoolerTests {
                 try await client.start()
                 #expect(try await client.query("SHOW statement_timeout").string(0, 0) == "12345ms")
                 #expect(try await client.query("SHOW search_path").string(0, 0) == "public,pg_catalog")
-                // A script resets its session afterwards.
+                // A script resets its session afterward.
                 try await client.execute(script: "SET search_path = 'nowhere'; SELECT 1")
                 let path = try await client.exclusively { try await $0.query("SHOW search_path").string(0, 0) }
                 #expect(path == "public,pg_catalog")

@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("Answers a password-reset request before its trigger ends, and sends the email afterwards")
+    @Test("Answers a password-reset request before its trigger ends, and sends the email afterward")
     func slowTrigger() async throws {
         try await Self.run { server, catcher, hooks in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])

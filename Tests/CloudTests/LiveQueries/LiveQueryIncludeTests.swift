@@ -339,7 +339,7 @@ import Testing
         }
     }
 
-    @Test("Leaves pointers unresolved while their objects can't be read, and includes them afterwards")
+    @Test("Leaves pointers unresolved while their objects can't be read, and includes them afterward")
     func failingReads() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let author = try await server.create("Author", ["name": "Ann"])

@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test("Counts expanded regex repetitions towards the limits of a condition and of a connection")
+    @Test("Counts expanded regex repetitions toward the limits of a condition and of a connection")
     func repetitions() async throws {
         try await TestServer.runLive(Self.options) { server, client in
             let pattern: JSONValue = ["objectId": ["$regex": "(b{255}){38}"]]

@@ -65,7 +65,7 @@ import Testing
             let body: JSONValue = ["where": [:], "data": ["alert": "x"]]
             let refused = try await server.send("POST", "/push", body, as: .master)
             #expect(refused["code"] == 115 && refused["error"] == "100 pushes are already waiting to be sent")
-            // Scheduled pushes don't count towards the limit.
+            // Scheduled pushes don't count toward the limit.
             try await server.execute("UPDATE \"_roost_push_part\" SET \"due\" = now() + interval '1 day'")
             _ = try await server.send("POST", "/push", body, as: .master).succeeded()
         }

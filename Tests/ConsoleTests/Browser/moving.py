@@ -344,7 +344,7 @@ def scenario_73_rejects_hostile_import_files_with_a_reason(console, rest):
     began = time.monotonic()
     give_path(console, path)
     console.wait_text("too large", "dialog", 60)
-    # The page stays responsive during the import and afterwards.
+    # The page stays responsive during the import and afterward.
     assert console.value("1 + 1") == 2
     console.press("Escape")
     path.unlink()

@@ -7,7 +7,7 @@ import REST
 import Testing
 
 @Suite struct HeavyWorkTests {
-    @Test("Runs slow work off the event loop and returns to it afterwards")
+    @Test("Runs slow work off the event loop and returns to it afterward")
     func places() async throws {
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let places = await Task.detached {

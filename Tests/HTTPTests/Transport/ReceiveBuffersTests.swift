@@ -7,7 +7,7 @@ import Testing
 struct ReceiveBuffersTests {
     private final class Body: Sendable { let isLarge = Atomic(false) }
 
-    @Test("Buffers grow to their maximum only for large bodies, and shrink afterwards")
+    @Test("Buffers grow to their maximum only for large bodies, and shrink afterward")
     func sizes() {
         let body = Body()
         var buffers = ReceiveBuffers { body.isLarge.load(ordering: .relaxed) }

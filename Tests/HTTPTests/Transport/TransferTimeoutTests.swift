@@ -189,7 +189,7 @@ struct TransferTimeoutTests {
         #expect(transferTimeout.heldBytes == 300)
     }
 
-    @Test("Doesn't count time spent waiting for the server towards a timeout")
+    @Test("Doesn't count time spent waiting for the server toward a timeout")
     func pauses() async throws {
         var limits = HTTPServer.Limits()
         (limits.idle, limits.stall) = (.milliseconds(200), .milliseconds(200))

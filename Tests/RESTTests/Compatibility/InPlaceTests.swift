@@ -3,7 +3,7 @@ import Postgres
 import TestSupport
 import Testing
 
-/// Roost on parse-server's database, and parse-server on the same database afterwards.
+/// Roost on parse-server's database, and parse-server on the same database afterward.
 @Suite struct InPlaceTests {
     private static let kim = TestServer.Identity.session(ParseServerDatabase.token)
 

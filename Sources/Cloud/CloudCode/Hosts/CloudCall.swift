@@ -97,7 +97,7 @@ public struct CloudCaller: Sendable {
 
 /// The file of a file trigger.
 public struct CloudFile: Sendable {
-    /// The file name: the client's before the upload, the stored name afterwards.
+    /// The file name: the client's before the upload, the stored name afterward.
     public var name: String
     /// The download URL, or nil before the file is stored.
     public var url: String?

@@ -50,7 +50,7 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Returns all registrations. Registering more afterwards traps.
+    /// Returns all registrations. Registering more afterward traps.
     func seal() -> (entries: [CloudTarget: Entry], duplicates: [CloudTarget]) {
         state.withLock { state in
             state.hasStarted = true

@@ -96,7 +96,7 @@ public struct ConfigRequest: CloudRequest {
 /// The request of a file trigger.
 public struct FileRequest: CloudRequest {
     public var details: CallDetails
-    /// The file name: the client's before the upload, the stored name afterwards.
+    /// The file name: the client's before the upload, the stored name afterward.
     public var name: String
     /// The download URL. If a `beforeSaveFile` trigger sets it, the server doesn't store the file.
     public var url: String?

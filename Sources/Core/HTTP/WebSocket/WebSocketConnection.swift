@@ -44,7 +44,7 @@ public struct WebSocketConnection: Sendable {
     /// The time for a slow client to receive the close reason.
     private static let timeToClose = Duration.seconds(2)
 
-    /// Sends the reason for closing, unless the client doesn't read. Nothing may be sent afterwards.
+    /// Sends the reason for closing, unless the client doesn't read. Nothing may be sent afterward.
     func close(_ code: WebSocketErrorCode) async {
         await withTimeLimit(Self.timeToClose) { try? await Self.close(code, writer) }
     }

@@ -17,7 +17,7 @@ extension FindPipeline {
         request.sizeLimit = configuration.maxResponseSize
         request.links = backend.links(find.context)
         request.cost = find.cost
-        // Triggers get whole values, which are truncated afterwards.
+        // Triggers get whole values, which are truncated afterward.
         if find.triggered == nil { request.shorten = find.shorten }
         try ReadRules.authorize(caller, toRead: find.target)
         let schema = backend.catalog.schema(find.target)

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Fetches objects included by live queries, once per change and set of objects for all subscribers.
 ///
-/// Objects are fetched without access checks. Each subscriber's rights are applied afterwards (``ObjectReader``).
+/// Objects are fetched without access checks. Each subscriber's rights are applied afterward (``ObjectReader``).
 public final class IncludeReads: Sendable {
     private struct Key: Hashable, Sendable {
         let change: Int

@@ -23,7 +23,7 @@ public struct DatabaseInstaller: Sendable {
 
     /// Installs what is missing and loads the schema.
     ///
-    /// - Parameter onlyLoads: Whether the caller only imports rows afterwards.
+    /// - Parameter onlyLoads: Whether the caller only imports rows afterward.
     /// - Throws: ``UnsupportedEncoding``, `PostgresError`, or an error if classes can't be distributed as configured.
     public func install(onlyLoads: Bool = false) async throws {
         let hasCitus = try await checkEncoding()

@@ -121,7 +121,7 @@ public final class SchemaCatalog: Sendable {
     ///
     /// Sends nothing if the class is known to have them. Two writers adding the same field at once both succeed.
     ///
-    /// - Parameter limit: The maximum number of fields afterwards, not counting default fields, or nil for no limit.
+    /// - Parameter limit: The maximum number of fields afterward, not counting default fields, or nil for no limit.
     /// - Throws: 111 if a field exists with a different type, 119 if there are too many fields.
     public func ensure(
         _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost limit: Int? = nil
@@ -147,7 +147,7 @@ public final class SchemaCatalog: Sendable {
     /// Changes a class in one transaction under the schema-change lock, without blocking its users for long
     /// (``SchemaTransaction``).
     ///
-    /// Indexes of a large table are built concurrently afterwards. If that fails, all other changes are kept.
+    /// Indexes of a large table are built concurrently afterward. If that fails, all other changes are kept.
     ///
     /// - Parameters:
     ///   - listingHandmade: Whether `edit` also gets indexes that were created by hand.

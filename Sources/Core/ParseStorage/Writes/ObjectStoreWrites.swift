@@ -20,7 +20,7 @@ extension ObjectStore {
 
     /// Ensures that a class exists and has the given fields, and returns it.
     ///
-    /// - Parameter limit: The maximum number of fields afterwards, not counting default fields, or nil for no limit.
+    /// - Parameter limit: The maximum number of fields afterward, not counting default fields, or nil for no limit.
     /// - Throws: 111 if a field exists with a different type, 119 if there are too many fields.
     public func ensure(
         _ className: String, _ fields: OrderedDictionary<Name, Field>, atMost limit: Int? = nil

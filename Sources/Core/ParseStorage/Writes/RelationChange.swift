@@ -5,7 +5,7 @@ import ParseModel
 /// The rows to add to and remove from a relation's join table.
 struct RelationChange {
     let table: String
-    /// For each object id, whether the object is in the relation afterwards.
+    /// For each object id, whether the object is in the relation afterward.
     private var members: OrderedDictionary<Name, Bool> = [:]
 
     var added: [String] { members.filter(\.value).keys.elements.texts }

@@ -2,7 +2,7 @@ import Limits
 public import Logging
 
 extension PostgresClient {
-    /// Runs `body` with a new client, which is shut down afterwards.
+    /// Runs `body` with a new client, which is shut down afterward.
     ///
     /// - Parameter start: Connects the client.
     /// - Throws: The error of `body`, or `PostgresError` if the client can't connect.
@@ -25,7 +25,7 @@ extension PostgresClient {
 
     /// Lends `body` a connection that no other caller can use until `body` returns.
     ///
-    /// Afterwards, an open transaction is rolled back and a broken connection is closed. `body` must undo its SET
+    /// Afterward, an open transaction is rolled back and a broken connection is closed. `body` must undo its SET
     /// commands and release its session locks.
     ///
     /// - Throws: The error of `body`, or `PostgresError` if it got no connection.
@@ -193,7 +193,7 @@ extension PostgresClient {
     /// Runs several statements without parameters as one script, such as table definitions. Either all of them take
     /// effect or none, unless the script begins and commits transactions itself.
     ///
-    /// Changes to the session, such as SET, are undone afterwards. The statement timeout applies only without
+    /// Changes to the session, such as SET, are undone afterward. The statement timeout applies only without
     /// ``hasSessions``.
     ///
     /// - Throws: The first `PostgresError`.

@@ -9,7 +9,7 @@ package struct TimelineWatch {
 
     package init() {}
 
-    /// The time for which a server is avoided. Afterwards it may follow the new primary.
+    /// The time for which a server is avoided. Afterward it may follow the new primary.
     private static let pause = Duration.seconds(10)
 
     /// The query for a server's timeline as in WAL file names. Returns NULL on a standby.

@@ -150,7 +150,7 @@ extension ConsoleCalls {
         }
         let isBegun = interface.tasks.begin(item, work) { error in
             let reply = error.map { dispatcher.reply(to: $0, request) }
-            // The page sees the end only afterwards. Not cancelled if the task was stopped.
+            // The page sees the end only afterward. Not cancelled if the task was stopped.
             await Task { await complete(reply?.status ?? 200) }.value
             guard let reply else { return done }
             guard case .json(let bytes) = reply.body, let value = try? JSONValue(parsing: bytes) else { return "" }

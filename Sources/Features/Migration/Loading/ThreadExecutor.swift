@@ -32,7 +32,7 @@ actor ControlThread {
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-    /// Runs `body` with a new thread and closes the thread's connection afterwards, which releases the lock.
+    /// Runs `body` with a new thread and closes the thread's connection afterward, which releases the lock.
     static func hold<R: Sendable>(
         _ connectionString: String, logger: Logger, _ body: (ControlThread) async throws -> R
     ) async throws -> R {

@@ -73,7 +73,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         }
     }
 
-    /// Sends a request on a new stream, which requires ``room``. Call ``flush()`` afterwards.
+    /// Sends a request on a new stream, which requires ``room``. Call ``flush()`` afterward.
     func send(_ entry: HTTP2Submission.Entry, within limit: TimeAmount) {
         guard let context else { return }
         let id = HTTP2StreamID(nextStream)

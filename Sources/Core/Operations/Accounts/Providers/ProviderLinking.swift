@@ -32,7 +32,7 @@ extension Providers {
             throw Self.alreadyLinked
         }
         var change = try await checkUpdate(claims.claims, of: objectId, with: body, stored: stored, context)
-        // As in log-ins, the data is stored even if a provider rejects the request afterwards.
+        // As in log-ins, the data is stored even if a provider rejects the request afterward.
         if change.refusal != nil { try await apply(change, to: objectId) }
         change.removed = Set(given.filter { $0.value.isNull }.map(\.key))
         try await checkStillEnters(change, stored, objectId, setsPassword: setsPassword, context.caller)

@@ -66,7 +66,7 @@ package final class SessionCache: Sendable {
     }
 
     /// The number of invalidations so far. Read it before a lookup, and pass it to ``insert(_:generation:)``
-    /// afterwards.
+    /// afterward.
     package var generation: Int { state.withLock { $0.generation } }
 
     /// Stores a session, unless an invalidation has happened since its lookup began.

@@ -39,7 +39,7 @@ const isLong = (text) => typeof text === "string" && (text.length > 200 || /[\n\
 
 /**
  * Edits a field, starting with `text` or, if something was typed before, with the value `draft`. `place(editor)` inserts a line editor and
- * `ended(editor, hasFocus)` removes it; `save(change, old)` stores; afterwards `focus()` is called for a sheet and `step(direction)` for a
+ * `ended(editor, hasFocus)` removes it; `save(change, old)` stores; afterward `focus()` is called for a sheet and `step(direction)` for a
  * line editor.
  */
 async function edit({ className, row, field, text, draft, problem, place, ended, save, focus, step }) {

@@ -113,7 +113,7 @@ export function whileStoring(work) {
   return work;
 }
 
-/** Like `whileStoring`, for work whose caller records the change right afterwards. */
+/** Like `whileStoring`, for work whose caller records the change right afterward. */
 export async function whileRecording(work) {
   const before = steps.at(-1);
   let end;

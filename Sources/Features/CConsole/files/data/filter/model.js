@@ -172,7 +172,7 @@ export function groupSentence(group, typeOfField) {
 
 addWords({
   "filter.where": "where", "filter.and": "and", "filter.or": "or", "filter.sentences": "Sentences", "filter.remove": "Remove this condition",
-  "filter.edit": "Change this condition", "filter.operator": "Condition", "filter.kilometers": "Kilometres", "filter.apply": "Apply", "filter.addOr": "Or…",
+  "filter.edit": "Change this condition", "filter.operator": "Condition", "filter.kilometers": "Kilometers", "filter.apply": "Apply", "filter.addOr": "Or…",
   "filter.invalid": "This is not a JSON object: {reason}", "filter.save": "Save view", "filter.slow": "“contains” and “ends with” read every row.",
   "filter.listHint": "separated by commas", "filter.jsonLabel": "Filter as JSON", "op.contains": "contains", "op.starts": "starts with", "op.ends": "ends with",
   "op.$eq": "is", "op.$ne": "is not", "op.$in": "is one of", "op.$gte": "at least", "op.$lte": "at most", "op.$gt": "more than", "op.$lt": "less than",

@@ -179,7 +179,7 @@ const KEY = "roost.import";
 /** The milliseconds without progress after which an import counts as ended. */
 const SILENCE = 5000;
 
-/** Records that an import is running. It ends when its tab is closed: the browser asks before, and the page reports afterwards. */
+/** Records that an import is running. It ends when its tab is closed: the browser asks before, and the page reports afterward. */
 export function startNote(className, name) {
   let stored = 0;
   let isLeft = false;

@@ -215,7 +215,7 @@ function watchRows(page) {
 
 function controller(page) {
   const { grid, className } = page;
-  // Shortcuts pressed before their module is loaded are executed in order afterwards.
+  // Shortcuts pressed before their module is loaded are executed in order afterward.
   const whenReady = (action) => (page.editing ? action() : page.ready.then(action));
   return {
     edit: (place) => page.as || whenReady(() => page.editing.editCell(grid, className, place)),
