@@ -109,7 +109,7 @@ public final class MailWriter: Sendable {
 
     /// Writes a queued email.
     ///
-    /// - Parameter content: The queued mail: `kind`, `to`, `link`, `token`, `userId`, `username`, `email`, `user`,
+    /// - Parameter content: The queued email: `kind`, `to`, `link`, `token`, `userId`, `username`, `email`, `user`,
     ///   `locales`.
     /// - Throws: `MailFailure` if the content is invalid.
     package func message(_ content: JSONObject) throws(MailFailure) -> MailMessage {

@@ -33,7 +33,7 @@ import Testing
         return .object(limit.merging(more) { $1 })
     }
 
-    @Test("The resend form and the verification-mail routes share one limit of 100 emails per address")
+    @Test("The resend form and the verification-email routes share one limit of 100 emails per address")
     func resend() async throws {
         try await Self.run([:]) { server in
             _ = try await server.signUp("kim", ["email": "kim@music.example"])
