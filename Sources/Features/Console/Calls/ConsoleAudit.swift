@@ -8,7 +8,7 @@ internal import REST
 import Rules
 internal import ServerConfiguration
 
-/// Writes audit entries. An entry is stored before anything is changed, and completed before the response is sent.
+/// Writes audit entries. A call is recorded before it runs, and a sign-in, sign-out or confirmation after its end.
 struct ConsoleAudit: Sendable {
     let backend: Backend
     let logger: Logger
@@ -22,7 +22,7 @@ struct ConsoleAudit: Sendable {
         fileprivate let entry: AuditEntry
         /// The objects to read again after the change, by class.
         fileprivate let objects: [String: Objects]
-        /// The values to record: the request's body or the user whose view was used, or nil to read the objects.
+        /// The value to record as `after`: the body or the impersonated user, or nil to read the objects again.
         fileprivate let sent: JSONValue?
         /// Whether objects are created, in which case their ids come from the response.
         let creates: Bool
@@ -31,7 +31,7 @@ struct ConsoleAudit: Sendable {
     fileprivate struct Objects: Sendable {
         var ids: [String] = []
         var fields: Set<Name> = []
-        /// Whether an object is deleted, in which case all of its fields are audited.
+        /// Whether an object is deleted, in which case all fields but the password are audited.
         var wantsAll = false
     }
 
@@ -108,7 +108,7 @@ struct ConsoleAudit: Sendable {
         await backend.store.audit.complete(open.id, status: status, ids: ids, after: after)
     }
 
-    /// Stores an entry for an action outside the REST API, such as a sign-in.
+    /// Stores the entry of a sign-in, sign-out or confirmation, successful or not.
     func record(_ entry: AuditEntry, status: Int) async throws {
         let id = try await backend.store.audit.begin(entry)
         await backend.store.audit.complete(id, status: status, ids: nil, after: nil)

@@ -90,7 +90,7 @@ package struct ConsoleGate: Sendable {
 enum TokenSearch {
     static let refusal = "This role can't search by session or user tokens."
 
-    /// The class of webhooks. Listed because a subquery in a query of another class could read it.
+    /// The class of webhooks. It is among the secrets because a subquery of another class's query could read it.
     static let hooks: Name = "_Hooks"
     private static let secrets = [
         hooks.text, "sessionToken", "_session_token", "_perishable_token", "_email_verify_token", "_hashed_password",
@@ -137,7 +137,7 @@ package enum ConsoleRole: String, Sendable, CaseIterable, Comparable {
     case viewer
     /// Can also change objects and files.
     case editor
-    /// Can do everything except manage operators, apply fixes, and create and download backups.
+    /// Can do everything except manage operators and their sessions, apply fixes, and create and download backups.
     case developer
     case owner
 

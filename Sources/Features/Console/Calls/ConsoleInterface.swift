@@ -38,7 +38,7 @@ struct ConsoleInterface: Sendable {
     let backups: ConsoleBackups
     /// The two slots for imports whose request bodies are in memory. A session gets at most one.
     let importing = Gate(capacity: 2, share: 1, waitingShare: 4)
-    /// The single slot for file listings, because each reads the whole store.
+    /// The single slot for file listings, because each may read the whole store.
     let searching = Gate(capacity: 1)
     /// The single slot for counting all classes, so that several consoles don't count at the same time.
     let counting = Gate(capacity: 1)
@@ -74,7 +74,7 @@ struct ConsoleInterface: Sendable {
 
     /// Handles an API request.
     ///
-    /// - Parameter path: The path below `/console/api/`.
+    /// - Parameter path: The path below the console's `api/`.
     func answer(_ visit: ConsoleVisit, _ path: Substring) async -> Reply {
         let reply: Reply
         do {
@@ -139,16 +139,16 @@ struct ConsoleInterface: Sendable {
     private func session(of visit: ConsoleVisit) async throws -> StoredOperatorSession? {
         guard let token = visit.fields.token, token.utf8.count == ConsoleSecrets.length else { return nil }
         let (cookies, hash) = (self.cookies(of: visit), ConsoleSecrets.hash(token))
-        // Every call begins here, so the page soon learns that the database is frozen.
+        // The time limit lets the page soon learn that the database is frozen.
         let found = try await withTimeLimit(.seconds(4)) { try await session(cookies: cookies, token: hash) }
         guard let found else { throw HTTPError(status: 503, message: "The database doesn't respond.") }
         return found
     }
 
-    /// The maximum number of cookies read per request. Browsers store fewer per host.
+    /// The maximum number of session cookies checked per request. Browsers store fewer per host.
     private static let maxCookies = 256
 
-    /// Returns all possible session cookies of a request. Servers on other ports can set cookies of the same name.
+    /// Returns the possible session cookies of a request. Servers on other ports can set cookies of the same name.
     func cookies(of visit: ConsoleVisit) -> [String] {
         let cookies = visit.fields.cookies(named: visit.cookieName)
         return Array(cookies.lazy.filter { $0.utf8.count == ConsoleSecrets.length }.prefix(Self.maxCookies))
@@ -256,7 +256,7 @@ struct ConsoleInterface: Sendable {
         return named(object, status: 401, visit)
     }
 
-    /// Waits for a slot in a gate, which limits the slots of each session.
+    /// Waits for one of the slots that a gate allows per session.
     ///
     /// - Throws: 429 if too many requests of the session are waiting, or `CancellationError`.
     func place(in gate: Gate, of sender: Sender, _ what: String) async throws -> GatePlace {

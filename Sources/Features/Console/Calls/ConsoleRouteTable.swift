@@ -6,7 +6,7 @@ internal import ParseModel
 internal import ParseStorage
 import Rules
 
-/// The routes of the console outside sign-in and the REST API.
+/// The routes of the console except sign-in, downloads and the REST API.
 package enum ConsoleRouteTable {
     package static let all =
         own + start + operators + rows + exports + imports + uploads + tasks + account + goingOn + performance + health
@@ -47,7 +47,7 @@ package struct ConsoleRoute: Sendable {
 
     package enum Effect {
         case nothing
-        /// The caller's own account: sessions, password and second factor.
+        /// The caller's own sessions, password, second factor or exports, and for owners all sessions.
         case account
         case deployment
     }
@@ -96,8 +96,8 @@ struct ConsoleCall {
     /// - Parameters:
     ///   - className: The affected class.
     ///   - ids: The affected objects.
-    ///   - count: The number of affected objects if `ids` doesn't list them.
-    ///   - fields: The fields that are set.
+    ///   - count: The number of affected objects, which may be more than `ids` lists.
+    ///   - fields: The fields that are set or exported, or the subject of the call, such as a backup's name.
     ///   - before: The value before the change.
     ///   - after: The value after the change.
     func audited(
@@ -130,7 +130,7 @@ struct ConsoleCall {
     }
 }
 
-/// The calls of one console page. Each page implements them in its own type.
+/// A group of related console calls, such as those for exports. Each group is a type of its own.
 protocol ConsoleCalls {
     var call: ConsoleCall { get }
 }

@@ -8,7 +8,7 @@ internal import ParseStorage
 internal import REST
 import Rules
 
-/// A REST API call from the console. Checks the role, runs the call with the session's permissions, and audits changes.
+/// A REST API call from the console. Checks the role and runs the call. Audits changes and calls as another user.
 struct ParseCalls {
     private let interface: ConsoleInterface
     private let visit: ConsoleVisit
@@ -33,7 +33,7 @@ struct ParseCalls {
         guard let target = RequestTarget("\(path)\(query)", mount: "") else {
             throw HTTPError.noRoute(method: visit.request.method, path: path)
         }
-        // Viewers are rejected before the body is read.
+        // Rejects viewers' writes before the body is read.
         if role == .viewer, !["GET", "HEAD"].contains(visit.request.method) {
             throw HTTPError(status: 403, message: "Viewers have read-only access.")
         }
@@ -93,7 +93,7 @@ struct ParseCalls {
         return try await interface.finds.run(of: visit.sender) { try await read() }
     }
 
-    /// Runs calls that are audited: changes, and all calls as another caller.
+    /// Runs calls that are audited: changes, and all calls as another user or an anonymous client.
     private func audited(
         _ calls: [Envelope], _ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply
     ) async throws -> Reply {
@@ -104,7 +104,7 @@ struct ParseCalls {
         } catch {
             reply = interface.dispatcher.reply(to: error, visit.request)
         }
-        // A function's result may be large and contains no ids.
+        // Only responses to creations contain new ids. A function's result may be large.
         var value: JSONValue?
         if entry.creates, !isView, case .json(let bytes) = reply.body {
             value = await HeavyWork.run(.parsing(bytes.count)) { try? JSONValue(parsing: bytes) }

@@ -70,7 +70,7 @@ private struct ExportCalls: ConsoleCalls {
         }
     }
 
-    /// Returns the progress of an export. With `wait`, waits up to 20 s for a change.
+    /// Returns the progress of an export. Waits up to `wait` seconds, at most 20, for a change.
     func export() async throws -> Reply {
         let end = ContinuousClock.now + .seconds(min(20, max(0, query["wait"]?.numberValue ?? 0)))
         let first = try interface.exports.item(arguments[0], of: ownToken)
@@ -99,7 +99,7 @@ extension ConsoleInterface {
 
     /// Responds to a download URL with the exported file.
     ///
-    /// - Throws: 404 if the session can't use the URL, 403 for the role, 429 for too many exports, or a database error.
+    /// - Throws: 404 for an invalid URL or session, 403 for the role, 429 for too many exports, or a database error.
     func download(_ visit: ConsoleVisit, _ secret: Substring) async throws -> Reply {
         let gone = HTTPError(status: 404, message: "This download link is no longer valid. Start the export again.")
         guard visit.request.method == "GET", let item = exports.beginDownload(String(secret)) else { throw gone }
@@ -111,7 +111,7 @@ extension ConsoleInterface {
             guard let given = try await self.role(cookies, item.token) else { throw gone }
             role = given
             try check(item.wish, role)
-            // A response that has begun can't wait for a slot any more.
+            // Once the response has begun, it can no longer become an error.
             place = try await self.place(
                 in: exports.gate, of: Sender(address: item.token.hexadecimal), "Other exports")
         } catch {
@@ -146,7 +146,7 @@ extension ConsoleInterface {
                 throw error
             }
         }
-        // Class names are letters and digits, unless another program created them.
+        // Class names are letters, digits and underscores, unless another program created them.
         let name = PercentEncoding.encode(wish.className)
         return Reply(
             headers: [
@@ -174,7 +174,7 @@ extension ConsoleInterface {
         try await sink(ByteBuffer(bytes: writer.head))
         let end = ContinuousClock.now + longestExport
         try await objects.visit(item.wish.className, item.wish.find, context) { found in
-            // Stops if the operator was removed or has another role.
+            // Stops if the session has ended or its role has changed.
             try await checkingSession()
             let before = try exports.item(item.id, of: item.token).done
             let text = try await HeavyWork.run { try writer.text(of: found, isFirst: before == 0) }

@@ -41,11 +41,11 @@ package final class ConsoleExports: Sendable {
     }
 
     private static let (maxExports, maxPerSession) = (100, 8)
-    /// The time in which a download must start, and the time for which an export's status is available.
+    /// The time in which a download must start, and the age at which an ended export may be removed.
     private static let (patience, memory) = (Duration.seconds(120), Duration.seconds(3_600))
 
     private let items = Mutex<[Item]>([])
-    /// The slots for running exports. Each occupies one of the few connections for administration. A session gets one.
+    /// The slots for running exports. Each occupies one of the few export connections. A session gets one.
     let gate = Gate(capacity: 2, share: 1, waitingShare: 4)
 
     package init() {}
@@ -127,7 +127,7 @@ package final class ConsoleExports: Sendable {
     }
 }
 
-/// An export that is being sent. If it is released before the export has ended, the browser has disconnected.
+/// Marks an export as failed when this object is released, unless the export has ended: the browser has disconnected.
 package final class ConsoleExportSending: Sendable {
     private let exports: ConsoleExports
     private let id: String

@@ -89,7 +89,7 @@ private struct RowCalls: ConsoleCalls {
         return .object(["operations": .object(operations)])
     }
 
-    /// Returns whether the role may run the query of a view, whose condition could name a secret.
+    /// Returns whether the role may run a saved view's query, which could name a secret.
     private func shows(_ view: SavedView) -> Bool {
         let find = view.content.filter { ["where", "order"].contains($0.key) }
         let call = ConsoleGate.Call(

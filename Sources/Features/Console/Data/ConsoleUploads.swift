@@ -5,7 +5,7 @@ internal import Operations
 internal import REST
 import Rules
 
-/// The routes for files uploaded by apps.
+/// The route that lists the stored files.
 extension ConsoleRouteTable {
     static let uploads: [ConsoleRoute] = [
         ConsoleRoute(.get, "files", .viewer) { try await FileCalls(call: $0).files() }

@@ -20,7 +20,7 @@ struct ExportWriter: Sendable {
     }
 
     let format: Format
-    /// Whether table cells are protected from being read as formulas.
+    /// Whether CSV output begins with a byte order mark and spreadsheets can't read its cells as formulas.
     let isGuarded: Bool
     let columns: [Name]
 

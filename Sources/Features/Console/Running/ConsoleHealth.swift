@@ -7,7 +7,7 @@ internal import ParseStorage
 internal import ServerConfiguration
 import Synchronization
 
-/// The health page: the doctor's findings and fixes, queues, and the check of push keys.
+/// The health page: readiness, email queue, the doctor's findings and fixes, and the check of push keys.
 extension ConsoleRouteTable {
     static let health: [ConsoleRoute] = [
         ConsoleRoute(.get, "health", .developer) { await HealthCalls(call: $0).health() },

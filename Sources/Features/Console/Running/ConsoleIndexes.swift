@@ -103,7 +103,7 @@ private struct IndexCalls: ConsoleCalls {
         return item
     }
 
-    /// Returns a task. With `wait`, waits up to 20 s for progress.
+    /// Returns a task. Waits up to `wait` seconds, at most 20, for progress.
     func task() async throws -> Reply {
         let wait = min(20, max(0, query["wait"]?.numberValue ?? 0))
         let end = ContinuousClock.now + .seconds(wait)

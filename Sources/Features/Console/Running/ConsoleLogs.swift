@@ -135,8 +135,8 @@ private struct LogFilter: Sendable {
         ]
     }
 
-    /// Returns whether a field that the page shows contains a text. Numbers match the status and the error code, not
-    /// digits of times and ids.
+    /// Returns whether a field contains a text. Ids, statuses and error codes must match as a whole. Times and other
+    /// numbers never match.
     private static func contains(_ text: String, _ name: Name, _ value: JSONValue) -> Bool {
         switch (name, value) {
         case ("timestamp", _): false
@@ -240,7 +240,7 @@ private struct LogCalls: ConsoleCalls {
         }
     }
 
-    /// Returns the line number in this process's position, or nil if the list of positions has none of this process.
+    /// Returns the line number after which this process continues, or nil if the list of positions has none for it.
     private static func place(_ text: String?, of process: String) throws(HTTPError) -> Int? {
         guard let text, !text.isEmpty else { return nil }
         // The list has one position per process that has responded.

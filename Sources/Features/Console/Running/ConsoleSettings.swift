@@ -53,7 +53,7 @@ private struct SettingCalls: ConsoleCalls {
     /// Returns an option that can change while the server runs: the value in force, the configured one (`file`), and
     /// the source, which may be an operator.
     ///
-    /// - Parameter container: The configured option that contains it.
+    /// - Parameter container: The configured option, or the one that contains it.
     private func changeable(_ option: RuntimeOption, _ container: JSONObject) -> JSONObject {
         let stored = options.stored(option)
         var object = container
@@ -103,7 +103,7 @@ private struct SettingCalls: ConsoleCalls {
         return try await change(to: value)
     }
 
-    /// Stores a value after the same checks as in the configuration file. Restores the configured value if it is nil.
+    /// Stores a value after the checks of the configuration file, or restores the configured value if `value` is nil.
     func change(to value: JSONValue?) async throws -> Reply {
         let option = try option
         let before = options.stored(option)?.value
@@ -116,7 +116,7 @@ private struct SettingCalls: ConsoleCalls {
         }
     }
 
-    /// Writes an email with sample values.
+    /// Checks a value without storing it. Returns an email template's text with sample values.
     func preview() async throws -> Reply {
         let (option, body) = (try option, try await body())
         return .object(try checked(option, body["value"], language: body["language"]?.stringValue ?? "en"))

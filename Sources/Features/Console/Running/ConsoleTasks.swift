@@ -6,8 +6,8 @@ internal import ParseModel
 internal import ParseStorage
 import Synchronization
 
-/// Long-running tasks that operators have started. A task continues when the operator leaves, and its result stays
-/// available for up to an hour.
+/// Long-running tasks that operators have started. A task continues when the operator leaves. An ended task may be
+/// removed after an hour, or earlier if there are too many.
 final class ConsoleTasks: Sendable {
     /// The maximum number of tasks. The oldest ended task is removed first.
     private static let maxTasks = 100

@@ -91,8 +91,8 @@ package struct ConsoleSignIn: Sendable {
                 proof: known.hash))
     }
 
-    /// Confirms the identity behind a session: operators by password and second factor, other sessions by the master
-    /// key. Sign-ins to a development server on this machine need no confirmation.
+    /// Confirms the identity behind a session: operators by password and second factor, other sessions by a master key
+    /// with the same role. Sessions of the local development console need no proof.
     func confirm(_ session: StoredOperatorSession, _ body: JSONObject, from client: ClientAddress) async throws
         -> Outcome
     {

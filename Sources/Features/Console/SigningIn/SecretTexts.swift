@@ -2,8 +2,8 @@ import Encoding
 import JSON
 package import ServerConfiguration
 
-/// Removes secrets from unstructured texts, such as log lines: the server's keys of at least 4 bytes, and anything that
-/// looks like a token, password hash or private key. Apps may log anything.
+/// Removes secrets from unstructured texts, such as log lines: the server's secret keys of at least 4 bytes, and
+/// anything that looks like a token, password, password hash or private key. Apps may log anything.
 package struct SecretTexts: Sendable {
     /// The replacement for secrets in texts.
     static let hidden = "[hidden]"

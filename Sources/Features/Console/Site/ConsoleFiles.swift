@@ -29,8 +29,8 @@ package struct ConsoleFiles: Sendable {
     /// The files requested so far. Files are compressed on first use, so an unused console costs no memory.
     private static let asked = Mutex<[Int32: File]>([:])
 
-    /// The version of what is sent for the same file. Raise it with each change of ``DocumentPage`` or
-    /// ``withoutComments(_:)``, since browsers never request a file again whose URL stays the same.
+    /// The version of the code that converts files for browsers. Raise it with each change of ``DocumentPage`` or
+    /// ``withoutComments(_:)``, because browsers never request a cached URL again.
     private static let form: UInt8 = 1
 
     private static let hash: String = {
@@ -93,7 +93,7 @@ package struct ConsoleFiles: Sendable {
     /// them, so that browsers can cache them permanently.
     var address: String { "\(path)/a/\(folder == nil ? Self.hash : "folder")" }
 
-    /// The HTML page that loads all other files.
+    /// The HTML of the console page, with the addresses of its scripts and style sheets.
     package var index: String {
         let bytes = folder.map { Self.read("\($0)/index.html") ?? [] } ?? Self.file("index.html")?.bytes ?? []
         return String(decoding: bytes, as: UTF8.self).replacing("{{assets}}", with: address)

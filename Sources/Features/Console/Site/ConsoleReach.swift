@@ -9,7 +9,7 @@ package struct ConsoleReach: Sendable {
     private let trustProxy: Configuration.TrustProxy
     private let allowsPlainHTTP: Bool
     private let speaksTLS: Bool
-    /// Whether rejected browsers get a page that names the options to change. True if only this machine is admitted.
+    /// Whether clients rejected by address or proxy get a page with advice. True if only this machine is admitted.
     package let isExplained: Bool
 
     /// - Throws: The first invalid address in `console.addresses`.
@@ -117,12 +117,12 @@ package struct ConsoleHosts: Sendable {
         self.others = others
     }
 
-    /// Returns whether a `Host` field names the console.
+    /// Returns whether the console may be opened under a host name.
     ///
     /// - Parameters:
-    ///   - authority: The unchanged field value.
+    ///   - authority: The name with an optional port, from the request or a trusted proxy.
     ///   - port: The server's port.
-    ///   - isSecure: Whether the request came over TLS.
+    ///   - isSecure: Whether the client's connection is encrypted.
     package func accepts(_ authority: String?, port: Int, isSecure: Bool) -> Bool {
         guard let authority, let host = Host(authority) else { return false }
         let usual = isSecure ? 443 : 80

@@ -22,7 +22,7 @@ package final class ConsoleSite: SiteHandler {
     private let files: ConsoleFiles
     private let dispatcher: ConsoleDispatcher
     private let interface: ConsoleInterface
-    /// The server's port, or 0 until it is known.
+    /// The configured port, replaced by the actual one once the server listens.
     private let port: Atomic<Int>
     private let logger: Logger
     private let hasLoggedRefusal = Atomic(false)
@@ -37,7 +37,7 @@ package final class ConsoleSite: SiteHandler {
     ///   - backups: The backup maker, or nil if no backup folder is configured or the database is external.
     ///   - pushCheck: The check of the push keys, which returns its findings, or nil if push is not configured.
     ///   - version: The version of the server.
-    ///   - logger: Receives error details that aren't sent to browsers.
+    ///   - logger: Receives denied requests and audit problems.
     /// - Throws: The first invalid address in the option `console.addresses`.
     package init(
         _ backend: Backend, _ dispatcher: ConsoleDispatcher, figures: FigureHistory,
@@ -104,7 +104,7 @@ package final class ConsoleSite: SiteHandler {
         }
         let rest = target.dropFirst(path.count)
         guard target.hasPrefix(path), rest.isEmpty || rest.hasPrefix("/") else { return nil }
-        // Calls of the REST API set the row of their route.
+        // At the end, to replace the metrics row that a REST API call has set for its route.
         defer { request.record.set(row: RequestMeters.operators) }
         var reply = await answer(request, rest, fields, way, client)
         reply.isForOwnOrigin = true

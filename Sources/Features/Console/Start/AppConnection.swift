@@ -9,7 +9,7 @@ struct AppConnection {
     var needsKey: Bool
     /// The class that the code reads.
     var className = "Note"
-    /// A text field of the class, or nil if it has none.
+    /// A text field of the class, or nil to generate none.
     var field: String? = "text"
 
     /// Code that initializes each SDK and sends a first request, with the SDK's name.

@@ -15,7 +15,7 @@ extension ConsoleRouteTable {
 }
 
 extension Configuration {
-    /// The header field with which requests prove that they come from an app, or nil if no client key is set.
+    /// A header field with which requests can prove that they come from an app, or nil if no client key is set.
     var clientKeyField: String? {
         [
             ("X-Parse-REST-API-Key", restAPIKey), ("X-Parse-Client-Key", clientKey),
@@ -27,8 +27,8 @@ extension Configuration {
 private struct StartCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// Returns the connection details, with code that reads the class `class` with the text field `field` of the query,
-    /// or else the sample. Only developers and owners see the client keys, and nobody sees the master key.
+    /// Returns the connection details, with code that reads the class and text field in the query (`class`, `field`), or
+    /// else a sample class. Only developers and owners see the client keys, and nobody sees the master key.
     func start() -> Reply {
         let configuration = interface.configuration
         let (url, reach) = address
@@ -72,7 +72,7 @@ private struct StartCalls: ConsoleCalls {
         return .object(answer)
     }
 
-    /// The latest request of an app, if it failed and its log line is still in memory. Requests with a server key, and
+    /// The latest request of an app, if it failed and is among the last 300 log lines. Requests with a server key, and
     /// those of the console itself, aren't an app's.
     private func lastFailure(now: Int64) -> JSONObject? {
         let log = interface.backend.log

@@ -209,7 +209,7 @@ package struct QRCode {
         drawFormat(mask)
     }
 
-    /// The penalty for runs of five or more modules and squares of two in one color, which make a code hard to read.
+    /// The penalty for runs of five or more modules and 2×2 squares in one color, which make a code hard to read.
     private var penalty: Int {
         var result = 0
         for isColumn in [false, true] {
