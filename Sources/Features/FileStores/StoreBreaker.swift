@@ -12,7 +12,7 @@ package final class StoreBreaker: Sendable {
         var failures = 0
         /// The objects whose failures have been counted.
         var objects: Set<String> = []
-        /// The duration of the latest rejection.
+        /// The length of the latest period in which requests were rejected.
         var wait = Duration.zero
         /// The time until which requests are rejected, or nil if they are let through.
         var closedUntil: ContinuousClock.Instant?

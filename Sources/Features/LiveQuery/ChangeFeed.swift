@@ -17,7 +17,7 @@ public final class ChangeFeed: ChangeObserver {
 
     private enum Entry: Sendable {
         case change(Change, relays: Bool)
-        /// Other processes may have missed a change of this one.
+        /// Other processes may have missed a change that this process made.
         case loss
         /// Changes of the class, or of all classes if nil, may have been missed.
         case gap(Name?)
@@ -62,8 +62,8 @@ public final class ChangeFeed: ChangeObserver {
     /// Returns whether changes of a class are published.
     public func mayObserve(_ className: Name) -> Bool { options.publishes(className) }
 
-    /// Returns whether changes of a class must be reported: it is published, and a connection of this process or
-    /// possibly another process follows it.
+    /// Returns whether changes of a class must be reported: it is published, and this process has followers of it or
+    /// another process may have subscribers of any class.
     public func observes(_ className: Name) -> Bool {
         guard options.publishes(className) else { return false }
         return followers.withLock { followers in
@@ -236,7 +236,7 @@ public final class ChangeFeed: ChangeObserver {
             followers.here[topic] = nil
             return true
         }
-        // From now on changes of the class aren't reported.
+        // `run` now skips changes of the class, so its remembered objects become outdated.
         if isLast, case .objects(let className) = topic { appendGap(className) }
     }
 

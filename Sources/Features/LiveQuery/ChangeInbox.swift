@@ -1,7 +1,7 @@
 import Operations
 import Synchronization
 
-/// Changes queued for one connection, oldest first. Bounded, so a slow reader is disconnected instead of buffered.
+/// Changes queued for one connection or console watch, oldest first. Bounded, so a slow reader is ended, not buffered.
 package final class ChangeInbox: Sendable {
     package enum Item: Sendable {
         /// An object of a followed class changed. `size` is in bytes.

@@ -112,7 +112,7 @@ struct ChangeRelay: Sendable {
 
     /// Sends and receives changes until the task is cancelled.
     ///
-    /// - Parameter hasClients: Whether this process has live-query clients.
+    /// - Parameter hasClients: Returns whether this process has live-query clients or console watches.
     func run(hasClients: @escaping @Sendable () -> Bool) async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await announce() }
@@ -200,7 +200,7 @@ struct ChangeRelay: Sendable {
                 feed.updateOthers { $0.beginHearing(at: .now) }
                 presence.signal.yield(.who)
                 presence.signal.yield(.here)
-                // Announcements made while disconnected are lost.
+                // Changes that other processes relayed while this one was disconnected are lost.
                 feed.missRelayed()
                 presence.hasListened.store(true, ordering: .relaxed)
             case .disconnected:

@@ -90,7 +90,7 @@ package struct ChangeSequence {
     }
 
     /// Forgets the objects of a class, or all objects. Necessary because new followers know a later state, and because
-    /// numbers restart if another server has taken over the database. Waiting changes aren't delivered.
+    /// change numbers may restart after a database failover. Waiting changes aren't delivered.
     package mutating func forget(_ className: Name?) {
         for key in held.keys where className == nil || key.className == className {
             let changes = held.removeValue(forKey: key) ?? []

@@ -9,7 +9,7 @@ extension LiveQueryConnection {
     /// The interval for checking sessions whose end was not announced.
     private static let sessionPause = Duration.seconds(60)
 
-    /// Returns the context of a subscription with the session's current permissions.
+    /// Returns the context of a connection or subscription, with the current permissions of its session, if any.
     ///
     /// - Throws: `ParseError` 209 if the session is invalid or has ended, or another error if it can't be looked up.
     func context(_ token: String?, of client: Client?) async throws -> RequestContext {

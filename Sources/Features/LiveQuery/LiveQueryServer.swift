@@ -17,10 +17,10 @@ public final class LiveQueryServer: WebSocketHandler {
     package let feed: ChangeFeed
     let admission: LiveQueryAdmission
     let logger: Logger
-    /// The memory for the conditions of all subscriptions, in bytes. One network gets at most half.
+    /// The memory for all subscriptions, in bytes. One network gets at most half.
     let memory = Gate(capacity: 64 * 1024 * 1024, share: 32 * 1024 * 1024)
-    /// The slots for expensive comparisons: all threads but one, and at most half of the threads for one network. The
-    /// network that has used the least time comes first.
+    /// The slots for expensive comparisons and large events: all threads but one, and at most half of the threads for
+    /// one network. The network that has used the least time comes first.
     let comparing = Gate(
         capacity: LongWork.changes.threadCount - 1, share: max(1, LongWork.changes.threadCount / 2), countsTime: true)
     let includes = IncludeReads()
@@ -95,7 +95,7 @@ public final class LiveQueryServer: WebSocketHandler {
         }
     }
 
-    /// Asks the other processes to relay changes to this one, which now has a client.
+    /// Asks the other processes to relay changes to this one, which now has a client or console watch.
     ///
     /// - Throws: `ParseError` 1 if the announcement fails.
     func announceClients() async throws(ParseError) {

@@ -6,11 +6,11 @@ import ParseModel
 import Rules
 import Synchronization
 
-/// A query that a console operator polls. It ends if polling stops, too many changes wait, or a comparison fails.
+/// A query that a console operator polls. It ends if polling stops, a change is missed, or a comparison fails.
 actor LiveWatch {
     /// The maximum number of waiting events, and their maximum size in bytes. The oldest are dropped.
     private static let (maxEvents, maxBytes) = (1_000, 1_000_000)
-    /// The size in bytes above which an event is sent without its fields.
+    /// The size in bytes above which an event contains only the object id.
     private static let longest = 64 * 1024
     private static let steps = 1_000_000
     private static let idle = Duration.seconds(30)

@@ -6,7 +6,7 @@ import Rules
 /// A change in the text format in which processes exchange it. `NOTIFY` allows less than 8,000 bytes, so a change is
 /// sent in pieces.
 package struct RelayedChange: Sendable {
-    /// The whole change as JSON.
+    /// The change as JSON, before it is split into pieces.
     package let text: String
 
     /// The maximum size in bytes of a piece without its header.
@@ -114,7 +114,7 @@ package struct RelayedPieces {
     /// - Parameter ownSender: The id of this process, whose own pieces are ignored.
     package init(ownSender: String) { self.ownSender = ownSender }
 
-    /// Returns whether changes were lost since the previous call. Each process numbers its changes without gaps.
+    /// Returns whether changes were lost since the previous call. A gap in the numbers of a process reveals a loss.
     package mutating func consumeLoss() -> Bool {
         defer { hasLost = false }
         return hasLost

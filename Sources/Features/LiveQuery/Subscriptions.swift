@@ -9,7 +9,7 @@ package struct Subscriptions {
     struct Subscription {
         /// The number that distinguishes successive subscriptions with the same request id.
         let serial: Int
-        /// The token of the session whose permissions the subscription has, or nil if it has no session.
+        /// The token of the subscription's session, or nil if it has none.
         let sessionToken: String?
         /// The bytes of its message and of the compiled condition.
         var size: Int
@@ -51,7 +51,7 @@ package struct Subscriptions {
     /// Returns whether the subscription still exists and was not replaced.
     func has(_ id: RequestID, _ subscription: Subscription) -> Bool { all[id]?.serial == subscription.serial }
 
-    /// Returns whether a subscription with the session's permissions is within the limit.
+    /// Returns whether a subscription for the session is within the limit of different sessions.
     func hasRoom(forSession token: String?) -> Bool {
         guard let token = token.map({ Name($0) }) else { return true }
         let known = Set(all.values.compactMap { $0.sessionToken.map { Name($0) } })

@@ -4,7 +4,7 @@ import Outgoing
 import ParseModel
 public import ServerConfiguration
 
-/// Tests the push configuration without a server or its queue.
+/// Tests the push configuration without the push queue.
 public struct PushTrial: Sendable {
     /// The result of one step.
     public struct Finding: Sendable {

@@ -27,8 +27,8 @@ extension Configuration {
 private struct StartCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// Returns the connection details, with code that reads the class and text field in the query (`class`, `field`), or
-    /// else a sample class. Only developers and owners see the client keys, and nobody sees the master key.
+    /// Returns the connection details, with code that reads the class and text field in the query (`class`, `field`)
+    /// or a sample class. Only developers and owners see the client keys, and nobody sees the master key.
     func start() -> Reply {
         let configuration = interface.configuration
         let (url, reach) = address

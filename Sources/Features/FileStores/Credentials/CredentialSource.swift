@@ -109,7 +109,7 @@ package final class CredentialSource<Credentials: StoreCredentials>: Sendable {
             } catch {
                 self.state.withLock { state in
                     state.renewal = nil
-                    // Valid old credentials stay in use, and the next attempt is at least five seconds later.
+                    // While the old credentials are valid, they stay in use and the next attempt waits five seconds.
                     state.renewsAt = now().addingTimeInterval(5)
                 }
                 logger.error(

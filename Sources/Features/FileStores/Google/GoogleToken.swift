@@ -19,7 +19,7 @@ struct AccountTokens: CredentialProvider {
     private let account: ServiceAccount
     private let caller: HTTPCaller
 
-    /// - Parameter name: The option or variable that contains the account.
+    /// - Parameter name: The option or variable that contains the account or its path.
     /// - Throws: `ConfigurationError` if the account can't be used.
     init(
         _ account: JSONValue, from name: String, in folder: String, _ outgoing: Configuration.Outgoing

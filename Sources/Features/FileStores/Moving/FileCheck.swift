@@ -6,7 +6,7 @@ public import ServerConfiguration
 public struct FileCheck: Sendable {
     /// The result of one operation.
     public struct Step: Sendable {
-        /// The operation, with the permission that the provider requires for it.
+        /// The operation, with the provider's name of the required permission if it has one.
         public let name: String
         /// The reason for the failure, or nil if the operation succeeded.
         public let failure: String?

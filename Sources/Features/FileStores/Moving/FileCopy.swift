@@ -1,7 +1,7 @@
 import Crypto
 public import FileStorage
 
-/// `roost files copy`: copies all files to another store, byte for byte as they are stored, several at a time.
+/// `roost files copy`: copies files to another store, byte for byte as they are stored, several at a time.
 ///
 /// Skips files that the target already has with the same size and the same or a later time in seconds, so that an
 /// interrupted copy can continue. With verification it compares contents instead. Also skips files that clients of a

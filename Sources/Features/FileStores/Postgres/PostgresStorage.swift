@@ -34,7 +34,7 @@ public struct PostgresStorage: FileStorage {
         var database = PostgresConfiguration(connectionString: inSchema(connectionString))
         database.sharedConnections = 2
         database.exclusiveConnections = 2
-        // Only the server uses the pooler. Commands that run without it get the direct connection string.
+        // Only the server uses the pooler. Commands get the direct connection string.
         if configuration.databaseURI != nil, database.connectionString != direct {
             let pooler = configuration.databaseOptions.transactionPooler
             database.isBehindTransactionPooler = pooler != .none

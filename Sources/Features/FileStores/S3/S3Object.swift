@@ -13,9 +13,9 @@ package final class S3Object: StoredFile {
     package let isInMemory = false
     private let client: S3Client
     private let key: String
-    /// The download slot, held with the file, or nil if no bytes were requested.
+    /// The download slot, held with the file, or nil if the response has no body.
     private let place: GatePlace?
-    /// The response in progress, taken by its first reader.
+    /// A response with bytes that haven't been passed on, for the next read.
     private let pending: Mutex<Answer?>
 
     /// A response that is read in order.

@@ -15,7 +15,7 @@ package enum APNsForm {
         "requestId", "channelId",
     ]
 
-    /// Push keys that are copied to `aps`, with Apple's names for them.
+    /// Members of a push's data that are moved to `aps`, with Apple's names for them.
     private static let members: [Name: Name] = [
         "category": "category", "threadId": "thread-id", "targetContentIdentifier": "target-content-id",
         "interruptionLevel": "interruption-level", "sound": "sound",

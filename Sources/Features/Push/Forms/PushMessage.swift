@@ -6,7 +6,7 @@ package struct PushMessage: Sendable {
     var data: JSONObject?
     /// The `notification` parameter, which Android displays by itself.
     var notification: JSONObject?
-    /// The FCM message to send unchanged (`rawPayload`), or nil to build it from the data.
+    /// The FCM message to send unchanged (`rawPayload`), or nil to build it from the other properties.
     var raw: JSONObject?
     /// The collapse id. A later notification with the same id replaces this one on the device.
     var collapseId: String?

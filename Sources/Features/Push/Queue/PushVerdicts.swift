@@ -2,8 +2,8 @@ import Synchronization
 
 /// Remembers which messages and senders are rejected by their services.
 ///
-/// A service that rejects a message rejects it for every device. After ten identical rejections, the remaining
-/// devices are skipped. A sender whose credentials are unusable pauses for a minute.
+/// A rejected message is usually rejected for every device. After ten identical rejections and no success, the
+/// remaining devices are skipped. A sender whose credentials are unusable pauses for a minute.
 final class PushVerdicts: Sendable {
     /// The devices of a push that get the same text from the same sender.
     struct Part: Hashable {
@@ -30,7 +30,7 @@ final class PushVerdicts: Sendable {
 
     private let state = Mutex(State())
 
-    /// The number of identical rejections that stop a part. About as many devices are tried first.
+    /// The number of identical rejections that stop a part. About as many devices, or one Expo batch, are tried first.
     static let maxRefusals = 10
     private static let pause = Duration.seconds(60)
     private static let maxParts = 10_000

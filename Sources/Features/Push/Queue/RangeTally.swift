@@ -38,7 +38,7 @@ final class RangeTally: Sendable {
     /// Records the outcome of a device. Only its first outcome counts.
     ///
     /// - Parameters:
-    ///   - isDead: Whether its token should be removed.
+    ///   - isDead: Whether the device's token should be removed.
     ///   - entry: The name of the sender for the push's error, or nil to leave it out.
     func record(_ device: PushDevice, _ outcome: PushOutcome, isDead: Bool, by entry: String? = nil) {
         state.withLock { state in

@@ -21,7 +21,7 @@ package final class APNsSender: PushSender {
     /// Creates a sender without connecting.
     ///
     /// - Parameter now: Returns the time in seconds since 1970.
-    /// - Throws: `ConfigurationError` for invalid keys, or `NIOSSLError` for invalid certificates.
+    /// - Throws: `ConfigurationError` or `NIOSSLError` for invalid keys or certificates.
     package init(
         _ settings: ApplePush, _ option: String, in folder: String,
         now: @escaping @Sendable () -> Double = { Double(ParseDate.now.milliseconds) / 1000 },

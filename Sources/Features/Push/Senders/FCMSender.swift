@@ -186,7 +186,7 @@ struct FCMAnswer {
     var outcome: PushOutcome {
         switch (status, code) {
         case (200, _): .sent
-        // Without that code the project doesn't exist, which says nothing about the token.
+        // A 404 without UNREGISTERED means that the project doesn't exist, which says nothing about the token.
         case (404, "UNREGISTERED"): .dead(code, since: nil)
         case (400, "INVALID_ARGUMENT") where blamesToken: .dead(code, since: nil)
         case (403, "SENDER_ID_MISMATCH"): .otherApp(code)

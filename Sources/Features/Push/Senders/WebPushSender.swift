@@ -30,7 +30,7 @@ final class WebPushSender: PushSender {
         let encryption: WebPushEncryption
     }
 
-    /// Push services of browsers. Tokens come from clients, so other hosts are called only if the options allow them.
+    /// Push services of browsers. Tokens come from clients, so others are called only if `allowedHosts` lists them.
     private static let hosts = [
         "fcm.googleapis.com", "android.googleapis.com", "updates.push.services.mozilla.com", "web.push.apple.com",
         "*.push.apple.com", "*.notify.windows.com",
