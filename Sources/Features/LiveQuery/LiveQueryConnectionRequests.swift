@@ -11,7 +11,7 @@ extension LiveQueryConnection {
     /// The maximum number of subscriptions that wait for the client to connect.
     private static let maxEarlySubscriptions = 100
     private static let maxEarlyBytes = 64 * 1024
-    /// The maximum size in bytes of the installation id and session token in `connect`, stored for the whole connection.
+    /// The maximum size in bytes of the installation id and session token in `connect`, which the connection stores.
     private static let longestName = 1024
 
     /// Handles messages until the client disconnects.

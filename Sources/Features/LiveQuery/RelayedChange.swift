@@ -17,8 +17,8 @@ package struct RelayedChange: Sendable {
 
     private init(text: String) { self.text = text }
 
-    /// Encodes a change. For a large object it contains only the previous values of changed fields and the names of
-    /// added ones, because receivers read the current object.
+    /// Encodes a change. For a large object that wasn't deleted, it contains only the previous values of changed fields
+    /// and the names of added ones, because receivers read the current object.
     package init(_ change: Change) {
         var json: JSONObject = ["class": .string(change.className), "id": .string(change.objectId)]
         if let number = change.number { json["number"] = .string("\(number)") }

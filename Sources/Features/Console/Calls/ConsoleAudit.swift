@@ -8,7 +8,7 @@ internal import REST
 import Rules
 internal import ServerConfiguration
 
-/// Writes audit entries. A call is recorded before it runs, and a sign-in, sign-out or confirmation after its end.
+/// Writes audit entries. A call is recorded before it runs, and a sign-in, sign-out or confirmation afterwards.
 struct ConsoleAudit: Sendable {
     let backend: Backend
     let logger: Logger

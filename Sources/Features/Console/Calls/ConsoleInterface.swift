@@ -24,8 +24,8 @@ struct ConsoleInterface: Sendable {
     /// The check of the push keys, which returns its findings, or nil if push is not configured.
     let pushCheck: (@Sendable () async throws -> JSONValue)?
     let live = LiveSource()
-    /// The slots for concurrent queries from consoles: half as many as CPU cores, so that cores remain for apps, but at
-    /// least two.
+    /// The slots for console queries that may read many objects: half as many as CPU cores, so that cores remain for
+    /// apps, but at least two.
     ///
     /// One session gets at most all but one slot, so its slow queries don't block other operators.
     let finds: Gate
@@ -220,7 +220,7 @@ struct ConsoleInterface: Sendable {
         return reply
     }
 
-    /// Confirms that the session's operator is present, by the password and second factor or by the master key.
+    /// Confirms that the session's operator is present, by the password and second factor or by a master key.
     func confirm(_ visit: ConsoleVisit, _ session: StoredOperatorSession, _ body: JSONObject) async throws -> Reply {
         let outcome = try await signIn.confirm(session, body, from: visit.client)
         switch outcome {

@@ -8,7 +8,7 @@ internal import ParseStorage
 internal import REST
 import Rules
 
-/// A REST API call from the console. Checks the role and runs the call. Audits changes and calls as another user.
+/// A REST API call from the console. Checks the role and runs it. Audits changes and calls with `X-Roost-View-As`.
 struct ParseCalls {
     private let interface: ConsoleInterface
     private let visit: ConsoleVisit
@@ -27,7 +27,7 @@ struct ParseCalls {
     /// Handles the call.
     ///
     /// - Parameter path: The path below the mount path, with a leading slash.
-    /// - Throws: The errors of the routes, ``HTTPError`` if the role doesn't allow the call, or ``ConfirmationNeeded``.
+    /// - Throws: ``HTTPError`` for an invalid or forbidden call, ``ConfirmationNeeded``, or an error of an unaudited call.
     func answer(_ path: Substring) async throws -> Reply {
         let query = visit.request.target.firstIndex(of: "?").map { visit.request.target[$0...] } ?? ""
         guard let target = RequestTarget("\(path)\(query)", mount: "") else {
@@ -93,7 +93,7 @@ struct ParseCalls {
         return try await interface.finds.run(of: visit.sender) { try await read() }
     }
 
-    /// Runs calls that are audited: changes, and all calls as another user or an anonymous client.
+    /// Runs calls that are audited: changes, and all calls with `X-Roost-View-As`.
     private func audited(
         _ calls: [Envelope], _ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply
     ) async throws -> Reply {

@@ -87,7 +87,7 @@ package final class ConsoleExports: Sendable {
         guard isAdded else { throw HTTPError(status: 429, message: "Too many exports are running. Try again later.") }
     }
 
-    /// Starts the download with the given secret, or returns nil if the secret is unknown, used or expired.
+    /// Starts the download with the given secret, or returns nil if it is unknown, used, expired or cancelled.
     package func beginDownload(_ secret: String) -> Item? {
         items.withLock { items in
             guard
@@ -127,7 +127,7 @@ package final class ConsoleExports: Sendable {
     }
 }
 
-/// Marks an export as failed when this object is released, unless the export has ended: the browser has disconnected.
+/// Marks an export that hasn't ended as failed when this object is released, because the browser has disconnected.
 package final class ConsoleExportSending: Sendable {
     private let exports: ConsoleExports
     private let id: String

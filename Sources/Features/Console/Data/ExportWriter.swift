@@ -89,7 +89,7 @@ struct ExportWriter: Sendable {
         line.append(UInt8(ascii: "\""))
     }
 
-    /// Returns the text of a value in the format in which the data grid copies it, or nil for an empty cell.
+    /// Returns a value's text as the data grid copies it, or nil for an empty cell: null or a relation.
     private static func cell(_ value: JSONValue) -> String? {
         guard case .object(let object) = value else {
             if value.isNull { return nil }

@@ -240,7 +240,7 @@ private struct LogCalls: ConsoleCalls {
         }
     }
 
-    /// Returns the line number after which this process continues, or nil if the list of positions has none for it.
+    /// Returns the line number from which this process continues, or nil if the list of positions has none for it.
     private static func place(_ text: String?, of process: String) throws(HTTPError) -> Int? {
         guard let text, !text.isEmpty else { return nil }
         // The list has one position per process that has responded.

@@ -116,7 +116,7 @@ private struct SettingCalls: ConsoleCalls {
         }
     }
 
-    /// Checks a value without storing it. Returns an email template's text with sample values.
+    /// Checks a value without storing it. For an email option, returns the email with sample values.
     func preview() async throws -> Reply {
         let (option, body) = (try option, try await body())
         return .object(try checked(option, body["value"], language: body["language"]?.stringValue ?? "en"))

@@ -1,7 +1,7 @@
 import Encoding
 import HTTP
 
-/// The request header fields that the console reads besides the server's usual ones.
+/// Request header fields for the console.
 struct ConsoleFields {
     private(set) var accept = ""
     private(set) var acceptEncoding = ""

@@ -9,7 +9,7 @@ package struct ConsoleReach: Sendable {
     private let trustProxy: Configuration.TrustProxy
     private let allowsPlainHTTP: Bool
     private let speaksTLS: Bool
-    /// Whether clients rejected by address or proxy get a page with advice. True if only this machine is admitted.
+    /// Whether browsers rejected for an address or proxy get a page with advice. True if only this machine is admitted.
     package let isExplained: Bool
 
     /// - Throws: The first invalid address in `console.addresses`.

@@ -21,7 +21,7 @@ public struct PostgresStorage: FileStorage {
     /// The number of bytes per row, at most 1 MB because larger writes share one connection.
     private var chunkSize: Int { min(options.chunkSize, 1_000_000) }
 
-    /// The number of seconds for which open files stay readable after they were replaced or deleted.
+    /// The minimum time in seconds for which open files stay readable after they were replaced or deleted.
     private static let grace = 3600.0
 
     init(

@@ -50,7 +50,7 @@ final class S3Links: Sendable {
         return "\(base)/\(end)\(parameters)"
     }
 
-    /// Returns the signature to use now. It changes every quarter of the lifetime.
+    /// Returns the current signature, or nil without credentials. It changes every quarter of the lifetime.
     private func query(lifetime: Int) -> PresignedQuery? {
         guard let credentials = client.knownCredentials else { return nil }
         let step = max(1, lifetime / 4)
