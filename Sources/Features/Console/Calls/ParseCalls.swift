@@ -27,7 +27,7 @@ struct ParseCalls {
     /// Handles the call.
     ///
     /// - Parameter path: The path below the mount path, with a leading slash.
-    /// - Throws: ``HTTPError`` for an invalid or forbidden call, ``ConfirmationNeeded``, or an error of an unaudited call.
+    /// - Throws: ``HTTPError`` for an invalid or forbidden call, ``ConfirmationNeeded``, or errors of unaudited calls.
     func answer(_ path: Substring) async throws -> Reply {
         let query = visit.request.target.firstIndex(of: "?").map { visit.request.target[$0...] } ?? ""
         guard let target = RequestTarget("\(path)\(query)", mount: "") else {
