@@ -5,8 +5,8 @@ public import Operations
 public import ServerConfiguration
 import Synchronization
 
-/// Delivers object changes of all processes to the connections that follow them, in commit order per object. A change
-/// that arrives too late is delivered out of order.
+/// Delivers object changes of all processes to the connections and console watches that follow them, in commit order
+/// per object. A change that arrives too late is delivered out of order.
 public final class ChangeFeed: ChangeObserver {
     /// A topic that a connection can follow.
     package enum Topic: Hashable, Sendable {

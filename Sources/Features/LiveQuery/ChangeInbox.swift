@@ -1,7 +1,7 @@
 import Operations
 import Synchronization
 
-/// Changes queued for one connection or console watch, oldest first. Bounded: a reader that is too slow is ended.
+/// Changes queued for one connection or console watch, oldest first. Bounded, so a slow reader is cut off.
 package final class ChangeInbox: Sendable {
     package enum Item: Sendable {
         /// An object of a followed class changed. `size` is in bytes.

@@ -109,7 +109,7 @@ extension LiveQueryConnection {
         return client
     }
 
-    /// Returns the token, or nil if it is empty. Clients without a logged-in user send an empty one.
+    /// Returns the token, or nil if it is empty. Some SDKs send an empty one without a logged-in user.
     private static func token(_ text: String?) -> String? { text.flatMap { $0.isEmpty ? nil : $0 } }
 
     private func subscribe(_ id: RequestID, _ query: JSONObject, _ sentToken: String?, size: Int) async throws {

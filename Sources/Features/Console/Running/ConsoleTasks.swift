@@ -66,7 +66,7 @@ final class ConsoleTasks: Sendable {
         _ item: Item, _ work: @Sendable @escaping () async throws -> JSONValue,
         ended: @Sendable @escaping ((any Error)?) async -> String
     ) -> Bool {
-        // If the request's connection closes first, as behind a proxy, slow reads of the task must not be cancelled.
+        // The task outlives the request: a closed client connection must not cancel its slow reads.
         let caller = CallerPresence(sender: .current)
         return items.withLock { items in
             let now = ContinuousClock.now
@@ -150,7 +150,7 @@ extension ConsoleCalls {
         }
         let isBegun = interface.tasks.begin(item, work) { error in
             let reply = error.map { dispatcher.reply(to: $0, request) }
-            // The page sees the end only afterward. Not cancelled if the task was stopped.
+            // Completes the audit entry before the page sees the end, and even if the task was stopped.
             await Task { await complete(reply?.status ?? 200) }.value
             guard let reply else { return done }
             guard case .json(let bytes) = reply.body, let value = try? JSONValue(parsing: bytes) else { return "" }

@@ -34,7 +34,7 @@ private struct AccountCalls: ConsoleCalls {
 
     func confirm() async throws -> Reply { try await interface.confirm(visit, session, body()) }
 
-    /// Lists the operator's sessions. Owners see and can end all sessions.
+    /// Lists the operator's own sessions, or for an owner all sessions.
     func sessions() async throws -> Reply {
         let token = ConsoleSecrets.hash(visit.fields.token ?? "")
         return .object([

@@ -6,7 +6,7 @@ public import ServerConfiguration
 public struct FileCheck: Sendable {
     /// The result of one operation.
     public struct Step: Sendable {
-        /// The operation, with the provider's name of the required permission if it has one.
+        /// The operation, and for most operations in a bucket the required permission.
         public let name: String
         /// The reason for the failure, or nil if the operation succeeded.
         public let failure: String?

@@ -32,7 +32,7 @@ public final class PushQueue: Pusher {
     private static let grace = Duration.seconds(5)
     /// The delay before a `PushPart` that failed to start is retried, in seconds.
     private static let partPause = 30.0
-    /// The time after its due time at which a `PushPart` that fails to start is given up, in seconds.
+    /// The time after which an overdue `PushPart` that fails to start is given up, in seconds.
     private static let partPatience: Int64 = 86_400
 
     public init(_ settings: Configuration.Push, services: PushServices, logger: Logger) {
