@@ -102,7 +102,7 @@ public enum FileStorageError: Error, Sendable, Equatable, CustomStringConvertibl
     case unavailable(retryAfter: Int)
     /// The storage rejected the request. Remote storages log the reason.
     case refused
-    /// The storage can't store the details. The value is the reason, for the client.
+    /// The storage can't store the details, or it is full. The value is the reason, for the client.
     case detailsNotKept(String)
 
     public var description: String {
@@ -190,7 +190,7 @@ public struct FileDetails: Sendable, Equatable {
         if case .string(let contentType)? = object["contentType"] { self.contentType = contentType }
     }
 
-    /// Returns the details as JSON, as stored next to a file on disk.
+    /// Returns the details as JSON, in the format of file stores and exports.
     public func serialized() -> [UInt8] {
         var object: JSONObject = ["metadata": .object(metadata), "tags": .object(tags)]
         if let contentType { object["contentType"] = .string(contentType) }

@@ -102,7 +102,7 @@ public enum FieldOperation: Sendable, Hashable {
         }
     }
 
-    /// Whether the response to an update contains the new value of the field because of this operation.
+    /// Whether the response to a save contains the new value of the field because of this operation.
     public var isEchoed: Bool {
         switch self {
         case .increment, .add, .addUnique, .remove: true

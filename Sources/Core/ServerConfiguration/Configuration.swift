@@ -12,7 +12,7 @@ public struct Configuration: Sendable {
     public var classDefinitions: String?
     /// The time limit of a statement in milliseconds.
     public var statementTimeout = 30_000
-    /// The time limit in milliseconds of a client's find with a regular expression.
+    /// The time limit in milliseconds of a client's find with a regular expression, unless it only tests a prefix.
     public var regexTimeout = 2000
     /// Whether clients' regular expressions may contain back references.
     public var allowRegexBackReferences = false
@@ -20,7 +20,7 @@ public struct Configuration: Sendable {
     public var lockTimeout = 5000
     /// The time limit in milliseconds of a transaction and its retries, and of a class change that waits for requests.
     public var transactionTimeout = 10_000
-    /// The time limit in milliseconds for waiting for a free database connection.
+    /// The time limit in milliseconds for waiting for a free database connection, and for the database at startup.
     public var connectionTimeout = 3000
 
     var given: [String: Setting.Given] = [:]

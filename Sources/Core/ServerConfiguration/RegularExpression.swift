@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A regular expression from the configuration, compiled once.
+/// A compiled regular expression from the configuration.
 ///
 /// It matches Unicode scalars instead of grapheme clusters, like JavaScript's expressions with the flag `u`.
 package final class RegularExpression: Sendable {

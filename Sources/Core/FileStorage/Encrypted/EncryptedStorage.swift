@@ -132,7 +132,7 @@ public struct EncryptedStorage: FileStorage {
         return plain.size
     }
 
-    /// The error if a client replaced or deleted a file while it was re-encrypted.
+    /// The error if a file was replaced or deleted while it was re-encrypted.
     public struct Replaced: Error, CustomStringConvertible {
         public let description = "the file was replaced during re-encryption. Run the command again"
     }

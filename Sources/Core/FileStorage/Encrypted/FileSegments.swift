@@ -65,8 +65,6 @@ struct FileSegments: Sendable {
         return sealed
     }
 
-    /// Decrypts a segment.
-    ///
     /// - Throws: ``FileStorageError/notReadable``.
     func open(_ sealed: [UInt8], _ number: Int64, isLast: Bool) throws -> ByteBuffer {
         guard

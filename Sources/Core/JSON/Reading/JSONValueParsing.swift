@@ -39,7 +39,7 @@ extension JSONValue {
     /// stack. Unoptimized builds use about 1 KB per level.
     public static let greatestDepth = 256
 
-    /// Maximum nesting depth of values in requests. The remaining levels are left for the structures that surround a
-    /// value when it is stored, sent or passed to cloud code.
+    /// Maximum nesting depth of values in requests and imports. The remaining levels are left for the structures that
+    /// surround a value when it is stored, sent or passed to cloud code.
     public static let greatestDepthFromOutside = 200
 }

@@ -2,7 +2,7 @@ import JSON
 
 /// An access control list: the principals that may read and write an object.
 ///
-/// An object without an ACL is public. An ACL with empty lists allows only the master key.
+/// An object without an ACL is public. An ACL with empty lists allows only callers that bypass ACLs.
 public struct ACL: Hashable, Sendable {
     /// Principals that may read: `*`, user ids, `role:<name>`.
     public var readers: [Name]
@@ -59,7 +59,7 @@ public enum Principal {
         "*", "requiresAuthentication", "authenticated", "pointerFields", "currentUser",
     ]
 
-    /// Whether an id could be mistaken for another principal and therefore can't be a user's id.
+    /// Whether a user id or role name could be mistaken for another principal and is therefore not allowed.
     ///
     /// A user with the id `role:Admins` would count as a member of that role.
     public static func isReserved(_ id: Name) -> Bool {

@@ -107,9 +107,9 @@ public indirect enum Constraint: Sendable, Hashable {
     case equal(JSONValue)
     /// Not equal to a value. Unless the value is `null`, a missing field matches too.
     case notEqual(JSONValue)
-    /// Less or greater than a value of the same type.
+    /// A comparison (`$lt`, `$lte`, `$gt` or `$gte`) with a value of the same type.
     case compare(Comparison, JSONValue)
-    /// A date before or after a moment, in milliseconds since 1970. The query gave it relative to now (`3 days ago`).
+    /// A comparison of dates with milliseconds since 1970, which the query gave relative to now (`3 days ago`).
     case compareRelative(Comparison, milliseconds: Int64)
     /// Equal to one of the values. A `null` among them matches a missing field.
     case isIn([JSONValue])
@@ -183,7 +183,7 @@ public struct Subquery: Sendable, Hashable {
     public var skip: Int
     /// The caller's principals, which are compared with the readers in each object's ACL, or nil to ignore ACLs.
     public var readers: [Name]?
-    /// Whether the caller can't read any object of the class.
+    /// Whether the subquery finds nothing, because the class didn't exist when the caller's permissions were checked.
     public var isClosed = false
 }
 

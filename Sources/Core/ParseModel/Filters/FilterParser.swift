@@ -26,7 +26,7 @@ public struct FilterParser: Sendable {
     /// The maximum nesting of groups, and of subqueries, which protects the recursive parser. No query needs more.
     static let hardDepth = 100
 
-    /// Whether the master, read-only master or maintenance key was used, which allows internal keys and lifts `limits`.
+    /// Whether the query has the rights of a privileged key, which allow internal keys and lift `limits`.
     public var isMaster: Bool
     public var limits: Limits
     /// The error code for unknown operators: 107 before parse-server 8, 102 since.

@@ -6,8 +6,8 @@ import JSON
 /// value of another type never matches and isn't an error. Texts are compared by bytes, and patterns know only ASCII
 /// letters (`\w`, case), as in a database with the collation `C`, which Roost uses when it creates one.
 ///
-/// Create a matcher once per filter and use it for many objects. The caller's budget limits the work, and patterns never
-/// backtrack.
+/// Create a matcher once per filter and use it for many objects. The caller's budget limits the work, and patterns
+/// never backtrack.
 public struct FilterMatcher: Sendable {
     private indirect enum Node: Sendable {
         case constant(Bool)

@@ -30,7 +30,7 @@ public struct ClassLevelPermissions: Sendable, Hashable {
     public var protectedFields: [Name: [Name]] = [:]
     /// The ACL of new objects without one, by principal, or nil if they are public.
     public var defaultACL: JSONObject?
-    /// The permissions exactly as they were sent, for responses and the `_SCHEMA` row.
+    /// The permissions as JSON, with members that aren't understood, for responses and the `_SCHEMA` row.
     public var source: JSONObject
 
     /// The permissions of a class without any: everybody may do everything.

@@ -57,9 +57,10 @@ package struct OneShotPromise<Value: Sendable>: ~Copyable, Sendable {
         return false
     }
 
-    /// Calls `send`, unless the value is already set, and waits for the value. Throws if it is an error.
+    /// Calls `send`, unless the promise is already fulfilled, and waits for the value. Throws the error instead if the
+    /// promise is fulfilled with one.
     ///
-    /// - Parameter send: Returns false if the client has ended.
+    /// - Parameter send: Returns false if the client has ended or its thread can't start.
     @inline(__always)
     package func value(sending send: () -> Bool) async throws -> Value {
         // Unsafe continuations are faster. The states ensure that each is resumed exactly once.

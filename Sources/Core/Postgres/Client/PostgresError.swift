@@ -3,7 +3,7 @@ import CLibpq
 /// The failure of a request to PostgreSQL.
 public struct PostgresError: Error, Sendable, CustomStringConvertible {
     public enum Kind: Sendable {
-        /// The server or the client rejected the statement, which had no effect.
+        /// The server or the client rejected or stopped the statement, which had no effect.
         case server
         /// The connection broke, or the server became read-only. A statement that was sent may have taken effect.
         case connectionLost

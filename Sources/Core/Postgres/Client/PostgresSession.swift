@@ -44,7 +44,7 @@ public final class PostgresSession: Sendable {
         return try await perform(.statements(statements.map { try EncodedStatement($0) }), sizeLimit: sizeLimit)
     }
 
-    /// Runs `body` without a time limit for its statements on this connection.
+    /// Runs `body` without a statement timeout on this connection.
     ///
     /// - Throws: The error of `body`, or `PostgresError`.
     public func withoutTimeLimit<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {

@@ -47,7 +47,7 @@ package final class Request: @unchecked Sendable {
     /// The state of the latest attempt.
     package var sending = Sending()
     var results: [PostgresResult] = []
-    /// The number of rollbacks caused by other requests in the same transaction.
+    /// The number of times that a shared transaction with this request was rolled back.
     package var undoings = 0
     /// Whether the latest attempt took more than 50 ms, the limit for reads of unknown cost.
     package var wasSlow = false

@@ -13,7 +13,7 @@ public struct Statement: Sendable {
         self.parameters = parameters
     }
 
-    /// Returns a statement that limits the time of those after it, until the end of the transaction.
+    /// Returns a statement that limits the time of each statement after it, until the end of the transaction.
     public static func limitingTime(to limit: Duration) -> Statement {
         Statement("SELECT set_config('statement_timeout', $1, true)", [.text("\(max(1, limit.milliseconds))ms")])
     }

@@ -3,7 +3,7 @@ import Limits
 
 /// Sends cancel requests to the server on separate threads, because libpq blocks until the server responds.
 ///
-/// A frozen server blocks every such thread, so they are limited to one per connection and eight in total.
+/// A frozen server blocks every such thread, so they are limited to one per connection and eight per client.
 package final class ServerCancellations {
     /// Identifies a connection and its server process.
     package struct Target: Hashable, Sendable {

@@ -19,7 +19,7 @@ package final class ExclusivePool: ConnectionPool {
     private var lastFailure: PostgresError?
 
     private let limit: Int
-    /// Maximum connections per sender.
+    /// Maximum connections per sender, except the server itself.
     private let share: Int
     private let waitLimit: Duration
     private let parameters: ConnectionParameters

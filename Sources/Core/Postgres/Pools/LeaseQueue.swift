@@ -2,7 +2,7 @@ import DequeModule
 import Limits
 
 /// Requests that wait for a connection. Of the requests with the same conflict key, one at a time gets a connection,
-/// because the others would only wait there for its row lock.
+/// because the others would occupy connections while they wait for the same row lock.
 struct LeaseQueue {
     /// Requests in order of arrival, including those waiting for a row. Served ones stay until they reach the front.
     var arrivals: Deque<LeaseRequest> = []

@@ -17,7 +17,7 @@ public enum PoolPurpose: Int, CaseIterable, Sendable {
     case lockWaits
     /// Writes that are large, change parts of large values, or were too slow for a shared connection.
     case slowWrites
-    /// Reads of a whole data set, which last as long as the client keeps reading, without a time limit.
+    /// Finds whose results are streamed for an export, which last as long as the client reads, without a time limit.
     case exports
 
     /// Whether transactions have no time limit.
@@ -47,8 +47,8 @@ extension PostgresConfiguration {
         }
     }
 
-    /// Returns the maximum number of a pool's connections that one sender can hold. A quarter, rounded down, is left to
-    /// other senders, except for administration, heavy reads and exports.
+    /// Returns the maximum number of a pool's connections that a sender other than the server can hold. A quarter,
+    /// rounded down, is left to others, except for administration, heavy reads and exports.
     package func share(of purpose: PoolPurpose) -> Int {
         let limit = limit(of: purpose)
         return purpose.isPatient ? limit : limit - limit / 4

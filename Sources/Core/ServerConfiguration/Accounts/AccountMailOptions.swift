@@ -77,7 +77,7 @@ extension Configuration {
         public var resetTokenReuseIfValid = false
         /// Whether a request for a password reset succeeds even if no account has the address.
         public var resetPasswordSuccessOnInvalidEmail = true
-        /// The base of links without `publicServerURL`, set by ``Configuration/showMailsOnTerminal()``.
+        /// The base URL of links if `publicServerURL` isn't set, from ``Configuration/showMailsOnTerminal()``.
         var terminalURL: String?
         var warnings: [String] = []
     }

@@ -39,7 +39,8 @@ extension OptionTable {
 extension Configuration {
     /// The option `pages`: the pages that links in emails open.
     public struct Pages: Sendable {
-        /// Whether the server returns pages directly. If false, it redirects to them, as parse-server 8 does.
+        /// Whether links lead to the newer pages, which the server returns itself unless ``forceRedirect`` is set. If
+        /// false, it redirects to the older pages, the default up to preset 8.
         public var enableRouter = true
         /// The path of the pages below the mount path, without leading and trailing slashes.
         public var pagesEndpoint = "apps"
@@ -52,7 +53,7 @@ extension Configuration {
         public var localizationFallbackLocale = "en"
         /// Values available to all pages.
         public var placeholders: JSONObject = [:]
-        /// Whether the server redirects to its pages instead of returning them.
+        /// Whether the server redirects to the newer pages instead of returning them.
         public var forceRedirect = false
         /// URLs that replace pages, by page name.
         public var customUrls: [Name: String] = [:]

@@ -85,7 +85,8 @@ extension Configuration {
     public struct PasswordPolicy: Sendable {
         /// The regular expression that passwords must match, or nil for no such rule.
         public var validatorPattern: String?
-        /// The error message for a password that breaks a rule other than the history, or nil for the default.
+        /// The error for passwords that the pattern, the app's function or the user-name rule rejects, or nil for the
+        /// default.
         public var validationError: String?
         /// Whether passwords must not contain the user name.
         public var doNotAllowUsername = false
@@ -130,7 +131,7 @@ extension Configuration {
         }
     }
 
-    /// The password policy, or one without rules. Setting a rule creates the policy.
+    /// The password policy, or one without rules if none is configured. Setting a rule creates the policy.
     var passwordRules: PasswordPolicy {
         get { passwordPolicy ?? PasswordPolicy() }
         set { passwordPolicy = newValue }

@@ -98,7 +98,7 @@ extension Configuration {
             package var server: Int
             /// Whether the app listens on a port, and therefore has its own routes.
             package var listens: Bool
-            /// The name of the `listen` call of the HTTP server with the app's routes, or nil for the first call.
+            /// The name of the `listen` call that serves the app's routes, or nil if the app makes at most one.
             package var listen: String?
             /// The providers in `auth` whose adapters are objects or classes in the app's code.
             package var providers: [Name]

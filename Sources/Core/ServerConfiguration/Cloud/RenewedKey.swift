@@ -6,7 +6,7 @@ package final class RenewedKey: Sendable {
 
     package init(_ key: String) { current = Mutex(key) }
 
-    /// The current key, or nil while the function fails. While it is nil, the server rejects all master keys but `adminKeys`.
+    /// The current key, or nil while the function fails. The server then rejects the master key, but not `adminKeys`.
     package var value: String? {
         get { current.withLock { $0 } }
         set { current.withLock { $0 = newValue } }

@@ -38,7 +38,7 @@ extension OptionTable {
 }
 
 extension Configuration {
-    /// Whether operators can move objects to the trash.
+    /// Whether the console, with which operators move objects to the trash, is enabled.
     public var hasTrash: Bool { console.reach != .closed }
 
     /// The number of days after which audit entries are removed, or nil if nothing is audited.
@@ -48,7 +48,7 @@ extension Configuration {
     public struct Console: Sendable {
         /// The clients that can open the page.
         public enum Reach: Sendable, Equatable {
-            /// Browsers on this machine, unless a header names a proxy.
+            /// Clients on this machine, unless a header field indicates a proxy.
             case thisMachine
             /// Clients whose address is in ``addresses``.
             case addresses
@@ -58,7 +58,7 @@ extension Configuration {
 
         /// The ways to sign in.
         public enum SignIn: String, Sendable, CaseIterable {
-            /// With an operator's name, the master key or a ticket.
+            /// With an operator's name and password, a master key (also an admin or read-only one) or a ticket.
             case operators
             /// The same, for development. Actions that can't be undone need no confirmation in sessions opened by a
             /// ticket, and the server counts requests for charts even if metrics are off.

@@ -114,7 +114,7 @@ extension Configuration {
         public var afterMigration: [String] = []
     }
 
-    /// The declared classes, or empty settings. Setting one of the options stores them.
+    /// The option `schema`, or its defaults if it isn't set. Setting a property sets the option.
     var declaredSchemas: DeclaredSchemas {
         get { schema ?? DeclaredSchemas() }
         set { schema = newValue }

@@ -25,7 +25,7 @@ extension Configuration {
         init() {}
     }
 
-    /// Warnings about protections that direct URLs bypass.
+    /// Warnings that direct URLs bypass protections, or that fallback stores disable them.
     var fileStoreWarnings: [String] {
         guard let direct = fileStore.direct else { return [] }
         guard fileStoreFallbacks.isEmpty else {

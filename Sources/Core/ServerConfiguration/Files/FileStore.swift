@@ -159,8 +159,6 @@ enum FileStoreReader {
         }
     }
 
-    /// Reads an adapter.
-    ///
     /// - Parameter path: The option's name, for errors.
     /// - Throws: `ConfigurationError` for an unknown module or invalid settings.
     static func read(_ adapter: JSONValue, path: String) throws(ConfigurationError) -> Reading {

@@ -119,7 +119,7 @@ enum ParseServerMailAdapter {
         return template
     }
 
-    /// Reads the SES adapter's options. They contain the region only in the service's URL, such as
+    /// Converts parse-server-simple-ses-adapter. Its options contain the region only in the service's URL, such as
     /// `https://email.eu-west-1.amazonaws.com`.
     private static func simpleAmazon(_ options: inout AdapterOptions) throws(ConfigurationError)
         -> Configuration.MailDelivery

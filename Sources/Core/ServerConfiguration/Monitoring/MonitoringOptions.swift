@@ -71,11 +71,11 @@ extension Configuration {
             case silent, error, warn, info, verbose, debug, silly
         }
 
-        /// The log level of after triggers that ran.
+        /// The log level of after triggers that succeeded.
         public var triggerAfter = Level.info
         /// The log level of before triggers that allowed the operation.
         public var triggerBeforeSuccess = Level.info
-        /// The log level of before triggers that rejected the operation or failed.
+        /// The log level of triggers that rejected the operation or failed, except `afterSave`.
         public var triggerBeforeError = Level.error
         /// The log level of functions that succeeded.
         public var cloudFunctionSuccess = Level.info

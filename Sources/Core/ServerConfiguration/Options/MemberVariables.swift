@@ -30,10 +30,11 @@ package struct MemberVariables: Sendable {
 
     package var names: [String] { members.keys.map { variable(of: $0) } }
 
-    /// Merges the values of the variables into the options. Variables take precedence over the same members.
+    /// Merges the values of the variables into the options. They override members from the file or the option's own
+    /// variable.
     ///
-    /// parse-server declares these variables but doesn't read them. A deployment may have had some of them for years,
-    /// so an incomplete set must not change the server.
+    /// parse-server declares such variables without reading them. A deployment may have set some of them for years, so
+    /// an incomplete set must not change the server.
     ///
     /// - Returns: A warning if the variables have no effect.
     /// - Throws: `ConfigurationError` for a value of the wrong kind.

@@ -62,7 +62,7 @@ public struct OptionDefinition: Sendable {
     /// The check against other options, skipped if one of them already has a mistake, or nil for none.
     private(set) var check: (others: [String], run: Check)?
 
-    /// Creates an option that `read` and its members apply.
+    /// Creates an option whose value is applied by `read` and, if it is an object, by its members.
     init(
         _ name: String, _ environment: String?, _ kind: Kind, _ summary: String, support: Support = .built,
         members: [OptionDefinition] = [], takesOthers: Bool? = nil, variables: Variables? = nil,

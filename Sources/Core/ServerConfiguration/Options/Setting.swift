@@ -1,6 +1,6 @@
 import JSON
 
-/// The current value of an option and its source, without secrets.
+/// The value of an option at startup and its source, without secrets.
 public struct Setting: Sendable {
     /// The source of an option's value, in order of precedence.
     public enum Source: String, Sendable {
@@ -15,9 +15,10 @@ public struct Setting: Sendable {
     public let defaultWords: String?
     /// An example value to edit, or nil for most options.
     public let example: JSONValue?
-    /// Lines for the configuration file that set the option. A value that contains secrets is replaced by an example.
+    /// Lines for the configuration file that set the option, to an example or the default if its value isn't set or
+    /// contains secrets.
     public let lines: JSONObject
-    /// Whether the option is set but its value is secret.
+    /// Whether the option is set but its value isn't shown, because it may be secret.
     public let isSecret: Bool
     public let source: Source
     /// The flag or the environment variables that set the option, or an empty list.
@@ -57,7 +58,7 @@ public struct Setting: Sendable {
         let from: [String]
     }
 
-    /// Options whose members have names that look secret, but whose values are field names or paths.
+    /// Options that contain no secrets, although members have names such as `key`.
     private static let named: Set<String> = [
         "protectedFields", "requestKeywordDenylist", "userSensitiveFields", "https", "rateLimit",
     ]
@@ -116,6 +117,6 @@ public struct Setting: Sendable {
 }
 
 extension Configuration {
-    /// The current values of all options and their sources, without secrets.
+    /// The values of all options at startup and their sources, without secrets.
     public var settings: [Setting] { Setting.all(given, preset: preset) }
 }

@@ -1,8 +1,8 @@
 import JSON
 
 extension Setting {
-    /// Returns lines for the configuration file that set an option to its value, or to an example with the options that
-    /// it requires.
+    /// Returns lines for the configuration file that set an option to its value. Without a value, they set it to an
+    /// example, together with the options that it requires, or else to its default.
     static func lines(
         of option: OptionDefinition, _ value: JSONValue?, example: JSONValue?, defaultWords: String?
     ) -> JSONObject {

@@ -18,7 +18,7 @@ public struct ApplePush: Sendable {
     public var isProduction: Bool
     public var host: String
     public var port: Int
-    /// The path of a PEM file with an additional certificate authority, or nil for none.
+    /// An additional certificate authority in PEM, given in the same ways as keys, or nil for none.
     public var authority: String?
     /// Whether the service's certificate is verified.
     public var checksCertificate: Bool
@@ -48,7 +48,7 @@ public struct WebPush: Sendable {
     public var publicKey: String
     /// The private key in URL-safe Base64.
     public var privateKey: String
-    /// The time in seconds that the service stores an undelivered notification.
+    /// The maximum time in seconds that the service stores an undelivered notification.
     public var timeToLive: Int
     /// The urgency of notifications, or nil for the service's default.
     public var urgency: String?

@@ -11,7 +11,7 @@ extension Configuration {
 
     /// A kind of change that the audit log records.
     public enum AuditEvent: String, CaseIterable, Sendable {
-        /// Changes to objects, and all changes without another kind.
+        /// Changes to objects, and other changes without a kind. Function calls and log-ins aren't recorded.
         case write
         /// Changes to classes and their permissions.
         case schema

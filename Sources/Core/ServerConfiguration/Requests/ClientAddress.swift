@@ -14,7 +14,7 @@ public struct ClientAddress: Sendable, Equatable {
     /// Replaces loopback addresses of requests with `X-Forwarded-For`, so that they don't count as local.
     static let unknown = "0.0.0.0"
 
-    /// Creates the address of a client that connects without a proxy.
+    /// Creates an address whose two forms are equal, for clients without a proxy and for requests of cloud code.
     public init(_ peer: String) {
         text = peer
         vouched = peer

@@ -83,7 +83,7 @@ extension Configuration {
             self.key = key
         }
 
-        /// Reads the option, or returns nil if it is empty.
+        /// Reads the option `https`, or returns nil if it is empty.
         ///
         /// - Throws: `ConfigurationError` if one of the paths is missing.
         init?(json: JSONValue) throws(ConfigurationError) {

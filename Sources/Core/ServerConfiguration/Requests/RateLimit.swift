@@ -31,8 +31,8 @@ public struct RateLimit: Sendable {
     public var includesMasterKey = false
     /// The first component of every matching path in lower case, or nil if it varies.
     public let firstName: Name?
-    /// Whether a request with an overridden method also counts as its original method. Otherwise, overriding would
-    /// bypass the limit.
+    /// Whether a POST that overrides its method also counts as POST, so that overriding can't bypass the limit. Reads
+    /// that SDKs send as POST are excepted.
     public var countsOverridden = true
     private let path: String
     private let paths: Paths

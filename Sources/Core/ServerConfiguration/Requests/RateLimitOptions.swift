@@ -50,8 +50,6 @@ enum RateLimitOptions {
         return limits
     }
 
-    /// Reads one limit.
-    ///
     /// - Parameter subject: The requests to limit if the limit has no path. Without a subject, the path is required.
     /// - Throws: `ConfigurationError` for an invalid limit.
     static func limit(
