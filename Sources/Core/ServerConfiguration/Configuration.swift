@@ -27,9 +27,9 @@ public struct Configuration: Sendable {
 
     public var appId = ""
     public var masterKey = ""
-    /// The age in seconds after which the key function is called again, or 0 for never.
+    /// The age in seconds after which the app's `masterKey` function is called again, or 0 for never.
     public var masterKeyTtl = 0
-    /// The key that a function of the app renews, or nil if the key is constant.
+    /// The master key that the app's `masterKey` function renews, or nil if the master key is constant.
     package var renewedMasterKey: RenewedKey?
     public var maintenanceKey: String?
     public var readOnlyMasterKey: String?
@@ -39,7 +39,7 @@ public struct Configuration: Sendable {
     public var javascriptKey: String?
     public var restAPIKey: String?
     public var dotNetKey: String?
-    /// The addresses and networks that may use the master key.
+    /// The addresses and networks that may use the master key and admin keys.
     public var masterKeyIps = Configuration.thisMachine
     public var maintenanceKeyIps = Configuration.thisMachine
     public var readOnlyMasterKeyIps = Configuration.everywhere
@@ -160,7 +160,7 @@ public struct Configuration: Sendable {
     public var outgoing = Outgoing()
     public var webhooks = Webhooks()
     public var rateLimits: [RateLimit] = []
-    /// Whether log-ins, sign-ups and account emails have built-in rate limits per address.
+    /// Whether log-ins, sign-ups, challenges and account emails have built-in rate limits per address.
     public var accountRateLimit = true
     /// The store of request counts for rate limits.
     public var rateLimitStore = RateLimitStore.memory

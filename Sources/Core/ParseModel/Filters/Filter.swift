@@ -1,6 +1,6 @@
 import JSON
 
-/// A key of a `where` or an update: a field, and a path inside its value if the key has dots.
+/// A key of a query or a write: a field, and a path inside its value if the key has dots.
 public struct FieldPath: Hashable, Sendable {
     public var root: String
     /// The path inside the field's value, or empty for the field itself.

@@ -29,7 +29,7 @@ package final class Request: @unchecked Sendable {
     package let conflictKey: ConflictKey?
     /// Whether the request is a single-row change, or a group of them, that can share a transaction.
     let sharesTransaction: Bool
-    /// The requests of other callers that are grouped in this one (``init(together:)``).
+    /// The requests that are grouped in this one (``init(together:)``), or an empty list.
     package let members: [Request]
     /// The caller of a single-row change, or nil for other requests and unknown callers.
     let caller: ObjectIdentifier?

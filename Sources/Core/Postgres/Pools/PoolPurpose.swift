@@ -9,9 +9,9 @@ public enum PoolPurpose: Int, CaseIterable, Sendable {
     /// Several requests of a caller that must take effect together.
     case batches
     case slowReads
-    /// Slow reads with a short time limit.
+    /// Slow reads with a separate time limit, such as clients' finds with regular expressions.
     case limitedReads
-    /// Reads that keep one CPU of the database server busy.
+    /// Aggregations and distinct queries, which may keep one CPU of the database server busy.
     case heavyReads
     /// Statements that timed out waiting for a lock on a shared connection, or would have.
     case lockWaits

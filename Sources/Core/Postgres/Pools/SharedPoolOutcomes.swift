@@ -2,7 +2,7 @@ import Limits
 
 /// Handles the server's response to a request: returns it to the caller, resends the request or redirects it.
 extension SharedPool {
-    /// The number of rollbacks up to which a change still shares a transaction, if other changes caused them.
+    /// A change is sent alone once it was rolled back more often than this because of other changes.
     private static let maxUndoings = 3
 
     package func didFinish(_ request: Request, on connection: Connection) {

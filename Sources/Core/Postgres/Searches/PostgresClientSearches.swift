@@ -3,7 +3,7 @@ public import Limits
 extension PostgresClient {
     /// Options of a read that can return many rows.
     public struct Search: Sendable {
-        /// The class that is read, or nil for reads outside classes.
+        /// The class that is read, or nil to keep no history of the caller's reads of the class.
         public var className: String?
         /// The maximum number of rows.
         public var maxRows: Int

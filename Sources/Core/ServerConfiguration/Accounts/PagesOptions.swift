@@ -39,8 +39,8 @@ extension OptionTable {
 extension Configuration {
     /// The option `pages`: the pages that links in emails open.
     public struct Pages: Sendable {
-        /// Whether links lead to the newer pages, which the server returns itself unless ``forceRedirect`` is set. If
-        /// false, it redirects to the older pages, the default up to preset 8.
+        /// Whether the server uses the newer pages, which it returns itself unless ``forceRedirect`` is set. If false,
+        /// it redirects to the older pages, which is the default up to preset 8.
         public var enableRouter = true
         /// The path of the pages below the mount path, without leading and trailing slashes.
         public var pagesEndpoint = "apps"
@@ -68,13 +68,13 @@ extension Configuration {
         ]
     }
 
-    /// The keys of the option `customPages`: pages of the older redirects that a URL can replace.
+    /// The keys of the option `customPages`: the older pages, each of which a URL can replace.
     public enum CustomPage: String, Sendable, CaseIterable {
         case choosePassword, invalidLink, invalidVerificationLink, expiredVerificationLink, invalidPasswordResetLink
         case linkSendSuccess, linkSendFail, verifyEmailSuccess, passwordResetSuccess
     }
 
-    /// The option `customPages`: URLs that replace the pages of the older redirects.
+    /// The option `customPages`: URLs that replace the older pages.
     public struct CustomPages: Sendable {
         public var urls: [CustomPage: String] = [:]
         /// The page that emails link to instead, with the actual link as a parameter, or nil to link directly.

@@ -6,7 +6,7 @@ extension OptionTable {
             "sessionLength", "PARSE_SERVER_SESSION_LENGTH", .number, \.sessionLength, older: [:],
             "Lifetime of a session in seconds", word: OptionDefinition.plain
         ) { value, _ in
-            // `Configuration` rejects 0 and less, but only if sessions expire.
+            // `Configuration` rejects 0, but only if sessions expire.
             value.numberValue.map { $0 > 0 ? max(1, Int(min($0, JSONValue.longestTime))) : 0 }
         },
         .flag(

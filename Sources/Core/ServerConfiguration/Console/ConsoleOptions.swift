@@ -95,7 +95,7 @@ extension Configuration {
             return components.map { "/" + $0 }.joined()
         }
 
-        /// Checks the option against others.
+        /// Checks the option against the options that determine who can reach the server.
         ///
         /// - Throws: `ConfigurationError` if the API is at or below the page's path, or if sign-in for development
         ///   would be reachable from other machines.

@@ -75,7 +75,7 @@ extension Configuration {
             return .rows(by: field)
         }
 
-        /// Checks the option against others.
+        /// Checks the option against `databaseSchema`.
         ///
         /// - Parameter schema: The app's schema, or nil for the connection's default schema.
         /// - Throws: `ConfigurationError` if the mode doesn't fit the schema, or if a system class isn't local.

@@ -10,7 +10,7 @@ extension Configuration {
         /// The lifetime of a presigned URL in seconds, or nil for public files.
         public var lifetime: Int?
 
-        /// Reads the S3 adapter's options, or returns nil if clients read files through the server.
+        /// Reads the S3 adapter's options for direct URLs, or returns nil if clients read files through the server.
         init?(_ options: inout AdapterOptions) throws(ConfigurationError) {
             let isDirect = try options.flag("directAccess") ?? false
             let isSigned = try options.flag("presignedUrl") ?? false

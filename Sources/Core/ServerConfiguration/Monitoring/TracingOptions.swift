@@ -143,7 +143,7 @@ extension Configuration {
         /// Whether tracing is off even if an endpoint is set.
         public var isDisabled = false
         public var trust = Trust.proxy
-        /// Whether failed and slow requests are traced even if unsampled, unless a trusted caller made that decision.
+        /// Whether failed and slow requests are traced even if unsampled, unless a trusted caller decides on sampling.
         public var keepsSlow = false
     }
 }

@@ -42,7 +42,7 @@ public struct OptionDefinition: Sendable {
 
     typealias Check = @Sendable (Configuration) throws(ConfigurationError) -> Void
 
-    /// The name in the configuration file. The flag is `--` followed by this name.
+    /// The name in the configuration file. Except for members, the flag is `--` followed by this name.
     public let name: String
     /// The environment variable, or an empty string for a member.
     public let environment: String

@@ -1,9 +1,9 @@
 import Encoding
 import JSON
 
-/// The address of a client in two forms: one for limits and logs, one for checks against address lists.
+/// The address of a client in two forms: one for checks against address lists, and one for everything else.
 public struct ClientAddress: Sendable, Equatable {
-    /// The client's IP address as trusted proxies report it, for limits, logs and cloud code.
+    /// The client's IP address as trusted proxies report it, for example for rate limits, logs and cloud code.
     public let text: String
     /// The address that address lists and local exemptions are checked against.
     ///

@@ -1,7 +1,7 @@
 public import JSON
 
-/// A limit on the number of requests per time window: an element of the option `rateLimit`, or a limit that cloud code
-/// declares.
+/// A limit on the number of requests per time window: an element of the option `rateLimit`, a built-in limit of
+/// `accountRateLimit`, or a limit that cloud code declares.
 public struct RateLimit: Sendable {
     /// The requests that share a count.
     public enum Zone: String, Sendable {

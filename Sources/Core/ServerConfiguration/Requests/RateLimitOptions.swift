@@ -129,9 +129,9 @@ enum RateLimitOptions {
         return methods.isEmpty ? nil : methods
     }
 
-    /// Returns the built-in limits per address on log-ins, sign-ups and account emails. They are high enough for a
-    /// school whose pupils all log in at the beginning of a lesson. The form for another verification link
-    /// counts as `/verificationEmailRequest`.
+    /// Returns the built-in limits per address on log-ins, sign-ups, challenges, account emails and their links. They
+    /// are high enough for a school whose pupils all log in at the beginning of a lesson. The form for another
+    /// verification link counts as `/verificationEmailRequest`.
     ///
     /// - Parameter pages: The path of the pages behind links in emails.
     static func accounts(pages: String) -> [RateLimit] {
