@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// A stored file that is open for reading. Its content stays the same even if the file is replaced or deleted.
+/// A stored file that is open for reading. If it is replaced or deleted, reads return the opened version or fail.
 public protocol StoredFile: Sendable {
     /// The size in bytes.
     var size: Int64 { get }

@@ -17,7 +17,7 @@ package final class CommandQueue: Sendable {
         case submitLeased(Request, Lease)
         /// Stop a request on a lent connection.
         case cancel(Request, Lease)
-        /// Continue after a cancel request was sent to the server.
+        /// Continue after a cancel request was sent to the server or failed.
         case cancelSent(ServerCancellations.Target, Lease?)
         /// Return a lent connection to its pool.
         case release(Lease, WaitRequest?)
