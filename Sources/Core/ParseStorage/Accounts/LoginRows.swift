@@ -7,7 +7,7 @@ public struct LoginCandidate: Sendable {
     public let id: String
     /// The password hash, or nil if the user has no password.
     public let hash: String?
-    /// Whether the ACL is empty. If so, only the master key can read this user.
+    /// Whether the ACL is empty, so that only callers with master-key rights can read this user.
     public let isLockedAway: Bool
     /// Whether the email address is confirmed.
     public let isVerified: Bool
@@ -25,9 +25,9 @@ extension AccountRows {
     /// precedence.
     ///
     /// - Parameters:
-    ///   - username: The name or email address. If it is empty, only `email` counts.
-    ///   - email: The email address. If it is empty, only `username` counts.
-    ///   - ignoresCase: Whether letter case is ignored. If so, an ambiguous match returns nil.
+    ///   - username: The name or mail address. If it is empty, only `email` counts.
+    ///   - email: The mail address. If it is empty, only `username` counts.
+    ///   - ignoresCase: Whether letter case is ignored. If so, nobody takes precedence: several matches return nil.
     /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func loginCandidate(username: String, email: String, ignoresCase: Bool = false) async throws
         -> LoginCandidate?
@@ -76,8 +76,8 @@ extension AccountRows {
             [.timestamp(milliseconds: date.milliseconds), .text(userId)])
     }
 
-    /// Returns the columns needed for a password change, or nil if the user doesn't exist. The hash is nil if the user has
-    /// no password, and the history contains the hashes of earlier passwords, oldest first.
+    /// Returns the columns needed for a password change, or nil if the user doesn't exist. The hash is nil if the user
+    /// has no password, and the history contains the hashes of earlier passwords, oldest first.
     public func passwordRecord(of userId: String) async throws
         -> (username: String?, hash: String?, history: [String])?
     {

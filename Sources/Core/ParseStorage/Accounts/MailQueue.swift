@@ -120,7 +120,7 @@ public struct MailRows: Sendable {
                 + "\"content\" = \"content\" - 'link' - 'token' WHERE \"id\" = $1", [.int(id), .text(reason)])
     }
 
-    /// Records a used token for a day, so that opening the link again shows the same page. Deletes expired records.
+    /// Records a token's use for a day, so that opening the link again shows the same page. Deletes expired records.
     public func recordSpentToken(_ token: String, of username: String) async throws {
         _ = try await store.query(
             """

@@ -11,13 +11,13 @@ public struct AccountRows: Sendable {
         case username, email
     }
 
-    /// Locks names, in any letter case, against use by other requests until the transaction ends.
+    /// Locks user names and email addresses, in any letter case, against other requests until the transaction ends.
     public func claim(_ names: Set<Name>) async throws {
         if let statement = Self.claiming(names) { _ = try await store.query(statement) }
     }
 
-    /// Returns the statement that locks names in a fixed order, so that concurrent writers don't deadlock. Returns nil if
-    /// there are no names.
+    /// Returns the statement that locks names in a fixed order, so that concurrent writers don't deadlock. Returns nil
+    /// if there are no names.
     static func claiming(_ names: Set<Name>) -> Statement? {
         let names = names.filter { !$0.utf8.contains(0) }
         guard !names.isEmpty else { return nil }
@@ -44,7 +44,7 @@ public struct AccountRows: Sendable {
 
     /// Returns the ids of users linked to an account at a login provider, at most two.
     ///
-    /// - Parameter isForAll: Whether to include users with an empty ACL, whom only the master key can read.
+    /// - Parameter isForAll: Whether to include users with an empty ACL, which only master-key rights allow to read.
     public func users(of provider: Name, id: String, isForAll: Bool) async throws -> [Name] {
         guard !id.utf8.contains(0) else { return [] }
         let condition = isForAll ? "" : " AND NOT COALESCE(\"_rperm\" = '{}' AND \"_wperm\" = '{}', false)"
@@ -76,9 +76,9 @@ public struct AccountRows: Sendable {
         }
     }
 
-    /// Locks a device against other requests until the transaction ends.
+    /// Locks a device, or a user's session on it, against other requests until the transaction ends.
     ///
-    /// - Parameter name: A name for the device, derived from its installation id or token.
+    /// - Parameter name: A name derived from the installation id or device token and, for a session, the user id.
     /// - Throws: `ParseError` 107 if the name contains a NUL character.
     public func claim(device name: String) async throws {
         _ = try await store.query(

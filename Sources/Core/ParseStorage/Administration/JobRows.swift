@@ -54,7 +54,7 @@ public struct JobRows: Sendable {
             """, store.client)
     }
 
-    /// Records the start of a job. As in parse-server, the row has no `updatedAt`, and only the master key can read it.
+    /// Records the start of a job. As in parse-server, its `_JobStatus` row has no `updatedAt` and an empty ACL.
     ///
     /// - Returns: False if the job is exclusive and already running.
     public func start(_ start: JobStart) async throws -> Bool {

@@ -11,7 +11,7 @@ public struct StoredOption: Sendable, Equatable {
     public let at: ParseDate
 }
 
-/// Settings, webhooks and options that operators changed.
+/// The config and GraphQL settings, the webhooks, and the options that operators changed.
 public struct SettingsRows: Sendable {
     let store: ObjectStore
 

@@ -10,8 +10,8 @@ struct IndexChoice {
     private static let littleWork = 20_000.0
     /// The largest share of the work that may remain with an index.
     private static let largestRest = 0.5
-    /// A later candidate, which has at least as many columns, must reduce the work of the best one to at most this share
-    /// to replace it.
+    /// A later candidate, which has at least as many columns, replaces the best one if it needs at most this share of
+    /// its work.
     private static let worthOfColumn = 0.8
 
     /// Returns the most useful index, or nil if the table is unknown or partitioned, or if no further index is

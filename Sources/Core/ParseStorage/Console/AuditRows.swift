@@ -44,8 +44,8 @@ public struct AuditEntry: Sendable {
 public struct AuditRows: Sendable {
     let store: ObjectStore
 
-    /// Adds an entry without a result. Returns its number. Long strings and lists are truncated, since a browser may send
-    /// anything.
+    /// Adds an entry without a result. Returns its number. Long strings and lists are truncated, since a client may
+    /// send anything.
     public func begin(_ entry: AuditEntry) async throws -> Int {
         let rows = try await store.query(
             """
@@ -108,7 +108,7 @@ public struct AuditRows: Sendable {
     ///
     /// - Parameter query: The conditions `operator`, `className`, `objectId`, `method`, `path`, `from` (inclusive) and
     ///   `until` (exclusive), all optional, and `before`, the entry number below which entries are returned.
-    /// - Returns: The entries in `rows`, at most 100. After a full page, `next` is the value of `before` for the next page.
+    /// - Returns: The entries in `rows`, at most 100. After a full page, `next` is the `before` of the next page.
     /// - Throws: 102 for an invalid time.
     public func answer(_ query: JSONObject) async throws -> JSONObject {
         var builder = SQLBuilder()

@@ -227,8 +227,8 @@ public struct TrashRows: Sendable {
         }
     }
 
-    /// Deletes entries older than `days` days and all sessions, which earlier versions retained. Then deletes the oldest
-    /// entries until the trash is within `maxBytes`.
+    /// Deletes entries older than `days` days and all sessions, which earlier versions retained. Then deletes the
+    /// oldest entries until the trash is within `maxBytes`.
     public func sweep(days: Int, maxBytes: Int64) async throws {
         guard try await store.client.hasTable("_roost_trash") else { return }
         _ = try await store.client.query(

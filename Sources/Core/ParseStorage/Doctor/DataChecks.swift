@@ -16,7 +16,7 @@ struct DataChecks: Sendable {
 
     /// A check of rows. Its statement returns the number of bad rows and some examples.
     private struct Question: Sendable {
-        /// What the check is about, such as a class and field. Reported if the check can't run.
+        /// The class, field or table that the check is about. Reported if the check can't run.
         let subject: String
         let sql: String
         /// The finding to report, to which the number of bad rows and the examples are added.

@@ -41,7 +41,7 @@ package struct DatabaseFacts: Sendable {
     /// Whether the database sorts text by bytes.
     var hasPlainOrder = false
     var functions: Set<Name> = []
-    /// Warnings for classes that are unevenly distributed over their servers.
+    /// Warnings for tables whose data is unevenly distributed over their shards.
     var skew: [Finding] = []
     /// PostgreSQL settings by name. `shared_buffers` is in bytes.
     package var settings: [String: String] = [:]

@@ -16,7 +16,7 @@ package struct LayoutDiagnosis {
             + similarNames(classes) + invalidIndexes
     }
 
-    /// Finds classes with many fields to which every client may add more. Finds without `keys` get slower with each
+    /// Finds classes with many fields to which every client may add more. Queries without `keys` get slower with each
     /// field.
     private func growth(_ schema: ClassSchema) -> [Finding] {
         let count = schema.fields.keys.count { !SystemClass.isDefaultField($0.text, of: schema.name) }

@@ -13,7 +13,7 @@ public struct FileRows: Sendable {
         /// The size of each chunk except the last, in bytes.
         public let chunk: Int64
         public let tag: String
-        /// The details that the client sent, as JSON. Empty in a list.
+        /// The file's metadata, tags and content type, as JSON. Empty in a list.
         public let details: String
         /// The time of the last change, in milliseconds since 1970.
         public let modified: Int64

@@ -229,11 +229,11 @@ package struct FilterCompiler {
                 + "WHERE \"owningId\" = \(builder.bind(.text(owner.objectId))))")
     }
 
-    /// The maximum number of memberships that PostgreSQL may plan as joins. Planning time grows with the cube of this
-    /// number.
+    /// The maximum number of `IN (SELECT …)` conditions that PostgreSQL may plan as joins. Planning time grows with the
+    /// cube of the number of joins.
     private static let maxJoins = 8
 
-    /// Wraps memberships beyond ``maxJoins`` in COALESCE, which keeps PostgreSQL from planning them as joins.
+    /// Wraps `IN (SELECT …)` conditions beyond ``maxJoins`` in COALESCE, so that PostgreSQL doesn't plan them as joins.
     private mutating func membership(_ condition: String) -> String {
         guard condition != "FALSE" else { return condition }
         memberships += 1

@@ -65,7 +65,7 @@ extension FilterCompiler {
         "roost_leaves(\(path.container), \(builder.bind(.textArray(path.steps)))) AS l"
     }
 
-    /// Returns the condition that the value is null or missing. Arrays are never null.
+    /// Returns the condition that the value is null or missing. A ``JSONPlace/list(_:)`` is never a JSON null.
     mutating func isNull(_ place: JSONPlace) -> String {
         switch place {
         case .list(let column): "\(column) IS NULL"

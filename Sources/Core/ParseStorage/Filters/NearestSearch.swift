@@ -73,8 +73,8 @@ package struct NearestSearch {
         return result
     }
 
-    /// Restricts the filter to a circle. Returns nil unless the filter requires a `near` condition without a maximum
-    /// distance whose center is on Earth.
+    /// Restricts the filter to a circle. Returns nil unless the filter requires a `near` condition with a center on
+    /// Earth and without a maximum distance.
     private static func narrowed(_ filter: Filter, to radius: Double) -> Filter? {
         switch filter {
         case .field(let path, .near(let center, radians: nil)):

@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Collects the parameters of a statement. Every value from a request becomes a parameter.
+/// Collects the parameters of a statement. Values from requests become parameters, except in index definitions.
 package struct SQLBuilder {
     package private(set) var parameters: [PostgresParameter] = []
     /// Whether values are inlined, for statements without parameters such as index definitions.
@@ -15,7 +15,7 @@ package struct SQLBuilder {
         if !writesValues { parameters.reserveCapacity(6) }
     }
 
-    /// Adds a value and returns its placeholder, such as `$3`.
+    /// Adds a value and returns its placeholder, such as `$3`, or returns its literal if values are inlined.
     package mutating func bind(_ parameter: PostgresParameter) -> String {
         if writesValues, let text = Self.text(parameter) { return text }
         parameters.append(parameter)

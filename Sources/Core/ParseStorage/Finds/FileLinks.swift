@@ -1,7 +1,7 @@
 import Encoding
 import JSON
 
-/// Builds the URLs of files in responses.
+/// Builds the URLs of files.
 public struct FileLinks: Sendable {
     private var mountURL: String
     private let path: [UInt8]
@@ -64,7 +64,7 @@ public struct FileLinks: Sendable {
     }
 
     /// Updates the URLs of files inside a field's value. Returns nil if the value contains no files or isn't valid
-    /// JSON, or if the server serves all files, so that their URLs never change.
+    /// JSON, or if the server serves all files.
     func renewed(_ json: UnsafeRawBufferPointer) -> [UInt8]? {
         guard location != nil, json.contains(Self.mark), let value = try? JSONValue(parsing: Array(json)) else {
             return nil

@@ -17,11 +17,11 @@ extension ObjectStore {
         public var wantsCount = false
         /// The access filter for counting, or nil if it is the same as for finding.
         public var countedBy: Filter?
-        /// The fields to return, or nil for all.
+        /// The fields to return besides the id, dates, ACL and relations, or nil for all.
         public var keys: Set<Name>?
-        /// The fields to leave out.
+        /// The fields to leave out. The id, dates and ACL stay.
         public var excluded: Set<Name> = []
-        /// Fields that an access rule needs and the response leaves out.
+        /// Fields that are read because owner rules need them, but that the response leaves out.
         public var unwritten: Set<Name> = []
         /// The time limit for statements with a regular expression, or nil for the default limit.
         public var patternTimeLimit: Duration?

@@ -157,8 +157,8 @@ struct IncludeLoader {
         return merged
     }
 
-    /// Looks up the smaller of two sets in the other: included fields and existing fields. Otherwise a thousand include
-    /// paths would be searched in every row and every object of a long list.
+    /// Looks up a few included fields among the columns, but the columns among many included fields. Otherwise a
+    /// thousand include paths would be searched in every row of a long list.
     private static func collect(_ source: Source, into targets: inout [Target]) {
         let children = source.node.children
         if children.count <= fewChildren {

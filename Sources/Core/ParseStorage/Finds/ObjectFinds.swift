@@ -144,7 +144,7 @@ extension ObjectStore {
         return conditions.joined(separator: " AND ")
     }
 
-    /// Reads an object by id. If it may be large, it waits for memory like other finds, without blocking small ones.
+    /// Reads an object by id. If it may be large, this waits for memory like other finds, without blocking small ones.
     private func row(_ statement: Statement, _ request: FindRequest) async throws -> PostgresResult {
         if let session { return try await session.query(statement) }
         // A read by key is fast unless the row is large.

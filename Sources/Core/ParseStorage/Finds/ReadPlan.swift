@@ -4,7 +4,7 @@ import Postgres
 
 /// The columns to select from a class and the JSON encoding of each.
 ///
-/// Plans are reused for queries of the same shape. All text that is the same for every row is prepared in advance.
+/// ``SchemaCatalog`` caches most plans. All text that is the same for every row is prepared in advance.
 final class ReadPlan: Sendable {
     enum Encoding: Sendable {
         case text, number, boolean, json, point, polygon

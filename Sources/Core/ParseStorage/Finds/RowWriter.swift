@@ -24,7 +24,7 @@ struct RowWriter {
         omitting hidden: Set<Name> = [], extra: [[UInt8]] = [], into writer: inout JSONWriter
     ) {
         if isEmbedded { writer.raw(plan.embeddedOpening) }
-        // Every member begins with a comma. The first comma is replaced by the opening brace.
+        // Every member begins with a comma. Unless the object is embedded, the opening brace replaces the first one.
         let opening = writer.count
         if hidden.isEmpty && node?.isPlain ?? true {
             plan.withCells { cells, openings in

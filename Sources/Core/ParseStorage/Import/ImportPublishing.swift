@@ -46,8 +46,8 @@ extension ImportStorage {
         return record
     }
 
-    /// Stores reports of values that couldn't be imported exactly, and subtracts `removedRows` from the record's row
-    /// count. Does nothing without reports.
+    /// Stores reports of duplicate rows or of indexes that couldn't be created, and subtracts `removedRows` from the
+    /// record's row count. Does nothing without reports.
     ///
     /// - Returns: The updated record.
     /// - Throws: `PostgresError`.
@@ -113,7 +113,7 @@ extension ImportStorage {
         var refused: [String] = []
         switch record.name {
         case "_GlobalConfig":
-            // Merges the parameters of both. For a parameter that both have, the source's value wins.
+            // Merges the parameters of both configs. For a parameter that both have, the source's value wins.
             try connection.query(
                 """
                 UPDATE \(target) AS t SET "params" = COALESCE(t."params", '{}') || COALESCE(s."params", '{}'),

@@ -59,8 +59,8 @@ public struct DateIndexer: Sendable {
         }
     }
 
-    /// A class without the index: whether its table is partitioned, and the invalid index that an interrupted build left
-    /// behind, if any.
+    /// A class without the index: whether its table is partitioned, and the invalid index that an interrupted build
+    /// left behind, if any.
     private typealias Missing = (className: String, isDivided: Bool, leftover: String?)
 
     private static let classes = Statement("SELECT \"className\"::text FROM \"_SCHEMA\"")
@@ -131,8 +131,8 @@ public struct DateIndexer: Sendable {
         FROM pg_partition_tree($1::text::regclass) p JOIN pg_class c ON c.oid = p.relid ORDER BY p.level, 1
         """
 
-    /// Builds the index of a partitioned table. PostgreSQL can't build it concurrently, so each partition's index is built
-    /// concurrently and then attached.
+    /// Builds the index of a partitioned table. PostgreSQL can't build it concurrently, so each partition's index is
+    /// built concurrently and then attached.
     ///
     /// - Throws: `PostgresError`. Indexes built before the error are kept and reused the next time.
     private func buildPartitions(of className: String, _ session: PostgresSession) async throws {

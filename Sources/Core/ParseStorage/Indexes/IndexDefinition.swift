@@ -70,7 +70,7 @@ struct IndexDefinition {
             guard !TableLayout.classesWithoutACL.contains(className) else { return }
             add(className, "gin", ["\"_rperm\""])
         case .relation:
-            // Queries look up relations only by owner.
+            // This index is for lookups by owner. The primary key serves lookups by related object.
             let table = TableLayout.joinTable(field: field, className: className)
             add(table, "btree", ["\"owningId\"", "\"relatedId\""])
         case _ where !TableLayout.hasColumn(field, of: className, type: type): return

@@ -11,7 +11,7 @@ public struct ObjectStore: Sendable {
     public let client: PostgresClient
     /// The transaction that all calls are part of, or nil if each call runs on its own.
     private(set) var session: PostgresSession?
-    /// The read replicas, or nil in a transaction and if none are configured.
+    /// The read replicas, or nil in a transaction, on a replica, or if none are configured.
     private(set) var replicas: ReplicaSet?
     public let catalog: SchemaCatalog
     /// PostgreSQL's last message about a lack of resources or a failed disk.
@@ -189,7 +189,7 @@ public struct ObjectStore: Sendable {
         }
     }
 
-    /// The error for a caller who gets no database connection.
+    /// The error for a request that would wait too long for a database connection, memory or other writes.
     public static let tooBusy = ServiceUnavailable(
         "The database is overloaded or doesn't respond. Please try again later.")
 

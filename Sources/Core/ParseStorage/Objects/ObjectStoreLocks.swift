@@ -6,12 +6,12 @@ extension ObjectStore {
     /// An object to lock for a change in a transaction, unless the access doesn't allow the change.
     public typealias LockedRow = (className: String, objectId: String, access: WriteAccess)
 
-    /// Locks objects until the end of the current transaction, in one round trip. They are locked in byte order of
-    /// class and id, so that two transactions don't deadlock on them.
+    /// Locks objects until the end of the current transaction, all in one group of statements. They are locked in byte
+    /// order of class and id, so that two transactions don't deadlock on them.
     ///
     /// Objects are skipped if they or their class don't exist, or if the caller can't change them.
     ///
-    /// - Parameter names: User names to claim first.
+    /// - Parameter names: User names and email addresses to lock first, against use by other requests.
     public func lock(_ rows: [LockedRow], claiming names: Set<Name> = []) async throws {
         var classes: [Name: [LockedRow]] = [:]
         for row in rows { classes[Name(row.className), default: []].append(row) }

@@ -42,7 +42,7 @@ public struct NewPush: Sendable {
 }
 
 extension PushRows {
-    /// Stores a push in one transaction: its row, which only the master key can read, and its first part.
+    /// Stores a push in one transaction: its `_PushStatus` row with an empty ACL, its request and its first part.
     public func insert(_ push: NewPush) async throws {
         let now = PostgresParameter.timestamp(milliseconds: push.now.milliseconds)
         let expiry = push.expiry?.milliseconds

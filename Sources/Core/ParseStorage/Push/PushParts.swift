@@ -82,7 +82,7 @@ extension PushRows {
         "((\(moment)) AT TIME ZONE rule - (\(moment)) AT TIME ZONE 'UTC')"
     }
 
-    /// Counts the devices with no time zone, or with others than `zones`, as failed, and records up to 10,000 of them as failures.
+    /// Counts devices without a time zone, or with one not in `zones`, as failed. Records up to 10,000 of the failures.
     public func failPart(_ part: PushPart, _ filter: Filter, exceptZones zones: [String]) async throws {
         guard var (condition, builder) = try audience(filter) else { return }
         condition +=

@@ -20,7 +20,7 @@ public struct PushRange: Sendable {
     public let route: String
     /// The number of times the range was claimed, including this one.
     public let attempts: Int64
-    /// Whether the previous process didn't release the range, so some devices may already have the push.
+    /// Whether the last process that claimed the range didn't release it, so some devices may already have the push.
     public let isInterrupted: Bool
     /// The parameters of the request.
     public let body: JSONObject
@@ -70,8 +70,8 @@ public struct PushProgress: Sendable {
 extension PushRows {
     /// The time in seconds after which other processes may claim a range, unless its lease is renewed.
     static let lease = 60.0
-    /// The maximum length in bytes of tokens, which clients write. No service has longer tokens, so a longer one is read
-    /// as empty, which every service rejects.
+    /// The maximum length in bytes of tokens, which clients write. No service has longer tokens, so a longer one is
+    /// read as empty, which every service rejects.
     private static let longestToken = 8_192
     /// The length in characters to which app and locale identifiers are truncated. A push can't contain longer ones.
     private static let longestName = 1_000

@@ -8,8 +8,8 @@ import Synchronization
 
 /// The schema of all classes, cached in memory. All schema changes go through it.
 ///
-/// Changes by other processes, including parse-server, arrive on the channel `schema.change`, or are noticed when a
-/// statement fails because of an unexpected table or column.
+/// Changes by other processes, including parse-server, arrive on the channel `schema.change`, or are noticed by polling
+/// ``fingerprint()`` or when a statement fails because of an unexpected table or column.
 public final class SchemaCatalog: Sendable {
     private struct State {
         var snapshot: SchemaSnapshot
@@ -29,7 +29,7 @@ public final class SchemaCatalog: Sendable {
     private let logger: Logger
     private let state: Mutex<State>
     private let gate = SchemaChangeGate()
-    /// The methods that suit nearest-objects searches.
+    /// Whether each nearest-objects search is faster with circles of increasing radius (``NearestSearch``).
     let nearestHistory = NearestHistory()
     /// Slow finds, for index advice, or nil if they aren't recorded.
     public let findNotes: FindNotes?

@@ -46,8 +46,8 @@ struct SchemaChange {
         _ = try await session.query("DELETE FROM \"_SCHEMA\" WHERE \"className\" = $1", [.text(className)])
     }
 
-    /// Rejects new names over 63 bytes, including target classes of pointers and relations, and the join tables of
-    /// relations. PostgreSQL would truncate them, so two names could mean the same column.
+    /// Rejects too many fields and new names over 63 bytes, including target classes of pointers and relations, and the
+    /// join tables of relations. PostgreSQL would truncate the names, so two could mean the same column.
     ///
     /// - Throws: 103 for a class, 105 for a field, 102 for too many fields.
     func checkLengths() throws(ParseError) {

@@ -12,7 +12,7 @@ public struct SchemaSnapshot: Sendable {
     /// Returns a class, or nil if it doesn't exist.
     public subscript(name: String) -> ClassSchema? { classes[name] }
 
-    /// The classes without the secret fields that early versions listed among the fields of `_User`.
+    /// The classes without the secret fields that early versions of parse-server listed among the fields of `_User`.
     var withoutSecrets: SchemaSnapshot {
         var snapshot = self
         for field in SystemClass.secretUserFields where classes["_User"]?.fields[field] != nil {

@@ -8,7 +8,7 @@ extension ObjectStore {
     public struct WriteAccess: Sendable {
         /// The caller's principals, any of which must be among an object's writers, or nil to ignore the ACL.
         public var writers: [Name]?
-        /// An additional condition, derived from pointer permissions.
+        /// An additional condition, for example from pointer permissions.
         public var filter: Filter
 
         /// By default, every object can be changed.
@@ -56,7 +56,7 @@ extension ObjectStore {
 
     /// Creates objects of any classes, all or none, and returns those that are requested.
     ///
-    /// - Parameter wants: Returns the details requested for a class. Without `.current`, no objects are returned.
+    /// - Parameter wants: Returns the details requested for a class. Without `.current`, its objects aren't returned.
     public func insert(
         _ objects: [(className: String, objectId: String, write: ObjectWrite)], wants: (String) -> ChangeWants
     ) async throws -> [ChangedObject] {
@@ -235,7 +235,7 @@ extension ObjectStore {
         return conditions.joined(separator: " AND ")
     }
 
-    /// Runs a write. If the schema turns out to be stale, reloads it and runs the write again. In a transaction, which
+    /// Runs statements. If the schema turns out to be stale, reloads it and runs them again. In a transaction, which
     /// the error aborts, ``transaction(_:conflictKey:_:)`` reloads the schema and retries instead.
     func retryingStaleSchema<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         try await convertingErrors {

@@ -178,7 +178,7 @@ struct WriteCompiler {
         _ operation: FieldOperation, _ current: String, _ type: FieldType, _ path: FieldPath
     ) throws(ParseError) -> String? {
         guard TableLayout.columnType(type) == "jsonb" else { return nil }
-        // A missing array counts as empty, so that an index creates an array and not an object.
+        // A missing array counts as empty, so that a path such as `list.0` creates an array and not an object.
         let current = type == .array ? "COALESCE(\(current), '[]')" : current
         let steps = builder.bind(.textArray(path.steps))
         let here = "(\(current) #> \(steps))"

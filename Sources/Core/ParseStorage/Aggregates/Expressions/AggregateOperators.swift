@@ -70,7 +70,7 @@ enum AggregateOperators {
         guard let result = try array(name, arguments) ?? text(name, arguments) ?? other(name, arguments) else {
             throw unknown(name)
         }
-        // Only the operators above can return a missing value.
+        // Only `$arrayElemAt`, `$first` and `$last`, which returned above, can yield a missing value.
         return "COALESCE(\(result), 'null')"
     }
 
