@@ -2,7 +2,7 @@ public import JSON
 public import ParseModel
 import Postgres
 
-/// The user columns needed for a log-in.
+/// The user columns needed for a log-in or a password check.
 public struct LoginCandidate: Sendable {
     public let id: String
     /// The password hash, or nil if the user has no password.
@@ -19,14 +19,14 @@ public struct LoginCandidate: Sendable {
 
 /// The password columns of `_User`. The schema of the class doesn't show them.
 extension AccountRows {
-    /// Finds the user for a log-in by name, email address or both. Returns nil if no user matches.
+    /// Finds the user for a log-in or password check by name, mail address or both. Returns nil if no user matches.
     ///
     /// If both are given, both must match. A name alone may also be an email address; a user with that name takes
     /// precedence.
     ///
     /// - Parameters:
-    ///   - username: The name or mail address. If it is empty, only `email` counts.
-    ///   - email: The mail address. If it is empty, only `username` counts.
+    ///   - username: The name or email address. If it is empty, only `email` counts.
+    ///   - email: The email address. If it is empty, only `username` counts.
     ///   - ignoresCase: Whether letter case is ignored. If so, nobody takes precedence: several matches return nil.
     /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func loginCandidate(username: String, email: String, ignoresCase: Bool = false) async throws
@@ -76,8 +76,8 @@ extension AccountRows {
             [.timestamp(milliseconds: date.milliseconds), .text(userId)])
     }
 
-    /// Returns the columns needed for a password change, or nil if the user doesn't exist. The hash is nil if the user
-    /// has no password, and the history contains the hashes of earlier passwords, oldest first.
+    /// Returns a user's name, password hash and password history, or nil if the user doesn't exist. The hash is nil if
+    /// the user has no password, and the history contains the hashes of earlier passwords, oldest first.
     public func passwordRecord(of userId: String) async throws
         -> (username: String?, hash: String?, history: [String])?
     {

@@ -74,7 +74,7 @@ public struct Aggregates: Sendable {
 
     /// Returns the plan of a statement with unknown parameters.
     ///
-    /// - Parameter sql: A statement that this server has generated. It isn't executed.
+    /// - Parameter sql: A statement from the slow log or from `pg_stat_statements`. It isn't executed.
     /// - Throws: `PostgresError` if PostgreSQL can't plan it.
     public func genericPlan(of sql: String) async throws -> JSONValue {
         let numbers = sql.split(separator: "$").dropFirst().compactMap { Int($0.prefix { ("0"..."9").contains($0) }) }

@@ -2,7 +2,7 @@ public import JSON
 import ParseModel
 import Postgres
 
-/// A change made through the console or with a server key, for the audit log.
+/// An action in the console, or a change made with a server key, for the audit log.
 public struct AuditEntry: Sendable {
     public var operatorName = ""
     public var role = ""
@@ -18,7 +18,7 @@ public struct AuditEntry: Sendable {
     public var ids: [String] = []
     /// The names of the fields that the call sets, at most ``maxIds``.
     public var fields: [String] = []
-    /// The values of `fields` before the change.
+    /// The values before the change, such as those of `fields`, or nil for none.
     public var before: JSONValue?
 
     public init() {}
@@ -39,8 +39,8 @@ public struct AuditEntry: Sendable {
     public static func short(_ texts: [String]) -> [String] { texts.prefix(maxIds).map { short($0) } }
 }
 
-/// The audit log of changes made through the console or with a server key. An entry can be completed once, but not
-/// changed otherwise.
+/// The audit log of actions in the console and changes made with a server key. An entry can be completed once, but
+/// not changed otherwise.
 public struct AuditRows: Sendable {
     let store: ObjectStore
 
@@ -67,8 +67,8 @@ public struct AuditRows: Sendable {
     /// change has already happened.
     ///
     /// - Parameters:
-    ///   - ids: The ids of new objects, or nil if the entry already has all ids.
-    ///   - after: The values of the fields after the change.
+    ///   - ids: All ids of the entry, including those of new objects, or nil to keep the stored ones.
+    ///   - after: The values after the change, or those that the call sent, or nil for none.
     public func complete(_ id: Int, status: Int, ids: [String]?, after: JSONValue?) async {
         let statement = Statement(
             """

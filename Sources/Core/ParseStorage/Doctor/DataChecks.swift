@@ -3,8 +3,8 @@ import JSON
 import ParseModel
 import Postgres
 
-/// Searches the rows for inconsistencies that neither Roost nor parse-server prevents. Each check has limits on rows
-/// and time.
+/// Searches the rows for inconsistencies that PostgreSQL doesn't prevent, such as pointers to missing objects. Each
+/// check has limits on rows and time.
 struct DataChecks: Sendable {
     let client: PostgresClient
     let facts: DatabaseFacts

@@ -1,12 +1,12 @@
 import JSON
 import ParseModel
 
-/// Limits the size of a response.
+/// Limits the size of responses, and of find results passed to triggers.
 public enum AnswerSize {
     /// The default limit: 64 MB.
     public static let standard = 64 * 1024 * 1024
 
-    /// Returns the error for a response that would exceed the limit.
+    /// Returns the error for a result that would exceed the limit.
     public static func tooLarge(_ limit: Int) -> ParseError {
         ParseError(
             ParseError.objectTooLarge,

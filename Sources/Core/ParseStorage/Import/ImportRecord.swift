@@ -29,7 +29,7 @@ public struct ImportRecord: Sendable {
     public internal(set) var documents: Int64
     /// The number of rows loaded so far.
     public internal(set) var rows: Int64
-    /// The number of reports of values that couldn't be imported exactly.
+    /// The number of reports of values, objects and indexes that couldn't be imported exactly.
     public internal(set) var rejects: Int64
 
     /// The table that rows are loaded into before they are published.

@@ -18,7 +18,7 @@ public struct DatabaseInstaller: Sendable {
         self.logger = logger
     }
 
-    /// Startup transactions, which wait longer for table locks than those of requests.
+    /// Transactions that retry for 30 seconds while a table is in use. By default, those of requests retry for less.
     private var patient: SchemaTransaction { SchemaTransaction(client: client, retryDuration: .seconds(30)) }
 
     /// Installs what is missing and loads the schema.

@@ -48,7 +48,7 @@ public struct ObjectStore: Sendable {
     /// Runs calls in one transaction, or in the current one if there is one. Either all or none of them take effect.
     ///
     /// - Parameters:
-    ///   - purpose: The kind of transaction, which decides its time limit.
+    ///   - purpose: The kind of transaction, which decides its connection pool and time limit.
     ///   - conflictKey: A name for the rows that `body` locks first, or nil if unknown. Of the transactions with the
     ///     same name, only one occupies a connection at a time.
     ///   - body: Receives a store whose calls are all part of the transaction. It may run several times. An error that

@@ -31,7 +31,7 @@ public struct PushRange: Sendable {
     public let devices: [Device]
 }
 
-/// The results of sending to devices of a range.
+/// The results for devices of a push since they were last stored.
 public struct PushProgress: Sendable {
     /// The number of devices that the push was sent to, by device type.
     public var sent: [Name: Int] = [:]
@@ -186,7 +186,7 @@ extension PushRows {
             """, [.text(owner), .textArray(ids.map { "\($0)" })])
     }
 
-    /// Stores the results of a range in one transaction: the push's counts, the remaining devices and the dead tokens.
+    /// Stores new results of a range in one transaction: the push's counts, the remaining devices and the dead tokens.
     /// Does nothing if another process has claimed the range meanwhile.
     public func settleRange(_ range: PushRange, owner: String, _ progress: PushProgress) async throws {
         try await store.transaction { store in

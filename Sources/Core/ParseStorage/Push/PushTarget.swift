@@ -1,6 +1,6 @@
 public import Postgres
 
-/// A device for a manually sent push.
+/// A device that a test notification is sent to.
 public struct PushTarget: Sendable {
     /// The device's `pushType`, if set, and its `deviceType`, which is empty if it isn't set.
     public let types: [String]
