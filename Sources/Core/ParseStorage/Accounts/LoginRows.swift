@@ -19,7 +19,7 @@ public struct LoginCandidate: Sendable {
 
 /// The password columns of `_User`. The schema of the class doesn't show them.
 extension AccountRows {
-    /// Finds the user for a log-in or password check by name, mail address or both. Returns nil if no user matches.
+    /// Finds the user for a log-in or password check by name, email address or both. Returns nil if no user matches.
     ///
     /// If both are given, both must match. A name alone may also be an email address; a user with that name takes
     /// precedence.
@@ -27,7 +27,7 @@ extension AccountRows {
     /// - Parameters:
     ///   - username: The name or email address. If it is empty, only `email` counts.
     ///   - email: The email address. If it is empty, only `username` counts.
-    ///   - ignoresCase: Whether letter case is ignored. If so, nobody takes precedence: several matches return nil.
+    ///   - ignoresCase: Whether letter case is ignored. If so, no match takes precedence: several return nil.
     /// - Throws: `ParseError` or `ServiceUnavailable` if the database fails.
     public func loginCandidate(username: String, email: String, ignoresCase: Bool = false) async throws
         -> LoginCandidate?

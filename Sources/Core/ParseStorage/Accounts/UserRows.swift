@@ -11,7 +11,7 @@ public struct AccountRows: Sendable {
         case username, email
     }
 
-    /// Locks user names and email addresses, in any letter case, against other requests until the transaction ends.
+    /// Locks user names and email addresses, in any letter case, against use by others until the transaction ends.
     public func claim(_ names: Set<Name>) async throws {
         if let statement = Self.claiming(names) { _ = try await store.query(statement) }
     }
@@ -44,7 +44,7 @@ public struct AccountRows: Sendable {
 
     /// Returns the ids of users linked to an account at a login provider, at most two.
     ///
-    /// - Parameter isForAll: Whether to include users with an empty ACL, which only master-key rights allow to read.
+    /// - Parameter isForAll: Whether to include users with an empty ACL, who are readable only with master-key rights.
     public func users(of provider: Name, id: String, isForAll: Bool) async throws -> [Name] {
         guard !id.utf8.contains(0) else { return [] }
         let condition = isForAll ? "" : " AND NOT COALESCE(\"_rperm\" = '{}' AND \"_wperm\" = '{}', false)"

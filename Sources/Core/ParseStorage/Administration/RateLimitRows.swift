@@ -4,8 +4,8 @@ import Postgres
 /// Requests to count under one key. `window` is the duration of the rate-limit window in milliseconds.
 public typealias CountedRequests = (key: String, amount: Int, window: Int)
 
-/// Counts of requests and console sign-ins for rate limits, in a table that no route can read, and request ids. The
-/// table of counts is unlogged: counting never waits for a disk, and a database crash resets all counts.
+/// Counts of requests and console sign-in attempts for rate limits, in a table that no route can read, and request
+/// ids. The table of counts is unlogged: counting never waits for a disk, and a database crash resets all counts.
 public struct RequestRows: Sendable {
     let store: ObjectStore
 

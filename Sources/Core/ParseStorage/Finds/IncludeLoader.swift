@@ -157,8 +157,8 @@ struct IncludeLoader {
         return merged
     }
 
-    /// Looks up a few included fields among the columns, but the columns among many included fields. Otherwise a
-    /// thousand include paths would be searched in every row of a long list.
+    /// If few fields are included, looks each up among the columns, otherwise each column among the included fields.
+    /// Searching a thousand include paths in every row of a long list would be slow.
     private static func collect(_ source: Source, into targets: inout [Target]) {
         let children = source.node.children
         if children.count <= fewChildren {

@@ -31,7 +31,7 @@ public struct PushRange: Sendable {
     public let devices: [Device]
 }
 
-/// The results for devices of a push since they were last stored.
+/// The results for devices of a push that aren't stored yet.
 public struct PushProgress: Sendable {
     /// The number of devices that the push was sent to, by device type.
     public var sent: [Name: Int] = [:]

@@ -7,7 +7,7 @@ public enum ReadPlace: Sendable {
     case primary
     /// On a replica. The primary is used only in the cases listed at ``ObjectStore/reading(_:_:_:)``.
     case replica
-    /// Like ``replica``, but also on the primary if no replica is reachable, responds and is within the lag limit.
+    /// Like ``replica``, but also on the primary if no replica is reachable, responsive and within the lag limit.
     case replicaIfReachable
 }
 

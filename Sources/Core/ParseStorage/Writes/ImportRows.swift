@@ -3,7 +3,7 @@ import OrderedCollections
 import ParseModel
 import Postgres
 
-/// Bulk reads and writes of one class, mainly for imports.
+/// Bulk reads and writes of one class per call, mainly for imports.
 public struct ImportRows: Sendable {
     let store: ObjectStore
 
