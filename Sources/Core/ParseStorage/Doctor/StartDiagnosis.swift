@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 import Schema
 
-/// Lists the changes that Roost would make to the database at startup. Runs no queries.
+/// Lists the main changes that Roost would make to the database at startup. Runs no queries.
 struct StartDiagnosis {
     let facts: DatabaseFacts
 

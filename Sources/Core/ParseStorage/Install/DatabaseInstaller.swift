@@ -23,8 +23,8 @@ public struct DatabaseInstaller: Sendable {
 
     /// Installs what is missing and loads the schema.
     ///
-    /// - Parameter onlyLoads: Whether the caller only imports rows afterward.
-    /// - Throws: ``UnsupportedEncoding``, `PostgresError`, or an error if classes can't be distributed as configured.
+    /// - Parameter onlyLoads: Whether the caller only imports rows afterwards.
+    /// - Throws: ``UnsupportedEncoding``, `PostgresError`, or an error if the option `distribution` doesn't fit.
     public func install(onlyLoads: Bool = false) async throws {
         let hasCitus = try await checkEncoding()
         try await DistributionCheck(distribution: catalog.distribution, client: client, onlyLoads: onlyLoads)
