@@ -20,7 +20,7 @@ struct WebhookRequest: Sendable {
         return JSONValue.object(body).serialized()
     }
 
-    /// Returns the members of a live-query call, or nil for other calls. Omits keys and headers, as parse-server does.
+    /// Returns the members of a live-query call, or nil for other calls. Omits `headers` and `ip`, like parse-server.
     private func liveQueryMembers(of call: CloudCall) -> JSONObject? {
         guard case .trigger(let event, _) = call.target,
             [.beforeConnect, .beforeSubscribe, .afterEvent].contains(event)

@@ -21,8 +21,8 @@ public final class CloudEngine: Sendable {
     /// Maximum nesting depth of calls. Prevents endless recursion of triggers whose saves run the same trigger again.
     static let deepest = 16
 
-    /// The nesting depth that counts for calls of adapters. Each depth has slots of its own, and other calls seldom nest
-    /// this deep, so adapters rarely wait.
+    /// The nesting depth assigned to adapter calls. Each depth has its own slots and other calls seldom nest this deep,
+    /// so adapter calls rarely wait for them.
     package static let adapterDepth = deepest / 2
 
     private let state = Mutex(State())

@@ -6,7 +6,7 @@ public import Telemetry
 public struct CloudCall: Sendable {
     /// The function, job or trigger to call.
     public var target: CloudTarget
-    /// The parameters of a function or job, or the other properties of a live-query event.
+    /// The parameters of a function or job. In live-query triggers, additional properties such as `clients`.
     public var params: JSONObject = [:]
     /// The names of parameters that are uploaded form files: objects with `filename`, `contentType`, and `data` in
     /// base64.
@@ -14,9 +14,9 @@ public struct CloudCall: Sendable {
     /// The object, with `className`. Before a save it is the stored object with the changes applied, except that fields
     /// sent as operators contain the operators. For `@Config`: `{"className":"@Config","params":{…}}`.
     public var object: JSONObject?
-    /// The object before the change, with `className`, or nil if it is new.
+    /// The object before the change, with `className`, or nil, for example if it is new.
     public var original: JSONObject?
-    /// The changes of a save by field, as sent by the client, operators included. Empty for other triggers.
+    /// The changes of a save by field, operators included: as the client sent (`beforeSave`) or the server wrote them.
     public var changes: JSONObject = [:]
     /// The objects found, without `className`. Only for afterFind.
     public var objects: [JSONObject] = []

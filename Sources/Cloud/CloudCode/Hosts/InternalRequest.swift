@@ -20,7 +20,7 @@ public struct InternalRequest: Sendable {
     public var method: String
     /// The percent-encoded path below the mount path, with an optional query string: `/classes/Posts?limit=1`.
     public var path: String
-    /// The body, or the query parameters of a GET request. The limits of client requests apply.
+    /// The body, or the query parameters of a GET request. The size and nesting limits of client requests apply.
     public var body: JSONObject
     /// The header fields. With `asSent` they can contain keys and the session token.
     public var headers: [(name: String, value: String)]

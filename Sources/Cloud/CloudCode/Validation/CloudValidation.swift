@@ -12,7 +12,7 @@ struct CloudValidation {
     /// Constant fields of a stored object, which must not be written. Empty for calls without an object.
     private(set) var reverted: [Name] = []
 
-    /// Runs the checks, unless the validator exempts the caller's master key. Throws 142 for the first that fails.
+    /// Throws 142 for the first check that fails. Callers with master-key permissions may be exempt from all checks.
     init(_ validator: CloudValidator, _ call: CloudCall) throws(ParseError) {
         self.validator = validator
         self.call = call

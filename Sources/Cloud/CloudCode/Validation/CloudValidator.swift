@@ -34,7 +34,7 @@ public struct CloudValidator: Sendable, Equatable {
         public var required = false
         /// The default for a missing value.
         public var defaultValue: JSONValue?
-        /// Whether clients can't change the field. New objects get the default, stored ones keep their value.
+        /// Whether clients can't change the field of stored objects. New objects get the default, if any.
         public var constant = false
         /// The required type: `string`, `number`, `boolean`, `array`, `object` or `date`, or nil for any.
         public var type: String?

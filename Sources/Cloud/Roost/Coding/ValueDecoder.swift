@@ -31,7 +31,7 @@ package struct ValueDecoder: Decoder {
         }
     }
 
-    /// Decodes typed parameters. Throws 142 with the texts of validators if a value is missing or invalid.
+    /// Decodes parameters or a record. Throws 142 with a text like a validator's if a value is missing or invalid.
     static func params<Value: Decodable>(_ json: JSONObject) throws -> Value {
         func name(_ path: [any CodingKey]) -> String { path.map(\.stringValue).joined(separator: ".") }
         do {

@@ -196,8 +196,8 @@ public enum Authority: Sendable {
     /// The rights of a client that isn't logged in.
     case anonymous
 
-    /// Resolves `asCaller` for a call. The read-only master key grants no rights here, because requests with the master
-    /// key could write.
+    /// Resolves the authority for a call. A read-only master key grants no rights, because internal requests with the
+    /// master key can write.
     func resolved(for call: CloudCall) -> InternalRequest.Authority {
         switch self {
         case .asMaster: .master

@@ -107,8 +107,8 @@ public struct ParseQuery: Sendable, Equatable {
         }
     }
 
-    /// Adds a condition. Different operators on a field are combined and must all hold; an equality condition or a
-    /// repeated operator replaces the previous condition.
+    /// Adds a condition. Different operators on a field must all hold, and a repeated operator replaces its earlier
+    /// value. An equality condition and operators replace each other.
     public func `where`(_ key: String, _ condition: Condition) -> ParseQuery {
         var query = self
         if case .object(let known)? = query.filter[key], case .object(let added) = condition.json,

@@ -148,7 +148,7 @@ public struct ParseObject: Sendable {
         operations[key] = value
     }
 
-    /// Discards the client's changes by dotted keys, because the value that cloud code sets already includes them.
+    /// Discards the client's changes of parts of a field (dotted keys), because cloud code sets or reverts all of it.
     private mutating func dropChangesInside(_ key: String) {
         guard changedInside.removeValue(forKey: key) != nil else { return }
         let beginning = Name(key + ".")
@@ -165,7 +165,7 @@ public struct ParseObject: Sendable {
         combine(key, ["__op": .string(name), "objects": .array(values)])
     }
 
-    /// Combines a second operation on a field with the first into a plain value.
+    /// Records an operation on a field. If the field has a change already, records the resulting value instead.
     private mutating func combine(_ key: String, _ operation: JSONValue) {
         if operations[key] == nil, changedInside[key] == nil { return change(key, operation) }
         change(key, Self.applied(operation, to: self[key]) ?? operation)
@@ -238,7 +238,7 @@ public protocol ParseRecord: Codable, Sendable {
 }
 
 extension ParseRecord {
-    /// Decodes the record of an object. Throws `DecodingError` if a field has another type.
+    /// Decodes the record of an object. Throws `DecodingError` if a field is missing or has another type.
     init(_ object: ParseObject) throws { self = try ValueDecoder.decode(from: .object(object.json)) }
 
     func fields() throws -> JSONObject {

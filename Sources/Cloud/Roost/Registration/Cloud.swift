@@ -84,7 +84,7 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Registers a function with typed parameters. Rejects parameters that can't be decoded with 142.
+    /// Registers a function with typed parameters. If they can't be decoded, the client gets 142.
     public func define<Params: Decodable & Sendable, Output: Encodable & Sendable>(
         _ name: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (FunctionRequest<Params>) async throws -> Output
@@ -95,7 +95,7 @@ public final class Cloud: Sendable {
         }
     }
 
-    /// Registers a function with typed parameters and no result. Rejects parameters that can't be decoded with 142.
+    /// Registers a function with typed parameters and no result. If they can't be decoded, the client gets 142.
     public func define<Params: Decodable & Sendable>(
         _ name: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (FunctionRequest<Params>) async throws -> Void

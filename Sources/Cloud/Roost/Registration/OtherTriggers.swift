@@ -3,8 +3,8 @@ import JSON
 
 /// Triggers for finds, log-ins, live queries, the configuration and files.
 extension Cloud {
-    /// Registers a trigger that runs before objects of a class are read, including reads for `include` and before
-    /// deletions. It can change the query, return results itself (not for a deletion), or throw to reject the request.
+    /// Registers a trigger that runs before objects of a class are read, also for `include` or a delete trigger. It can
+    /// change the query, return results itself (not for a delete trigger), or throw to reject the request.
     public func beforeFind(
         _ className: String, requires requirements: Requirements = [],
         _ body: @escaping @Sendable (inout FindRequest) async throws -> Void

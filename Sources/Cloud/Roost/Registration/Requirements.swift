@@ -63,7 +63,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
 
     /// Limits the rate of client requests. Requests above the limit get HTTP status 429 with code 100. On a
     /// before-trigger, the limit counts the matching REST requests, for example those that save objects of the class.
-    /// Ignored on other triggers and those of live queries. Of several limits in one list, the last applies.
+    /// Ignored on after-triggers and live-query triggers. Of several limits in one list, the last applies.
     ///
     /// - Parameters:
     ///   - count: The maximum number of requests per period.
@@ -101,7 +101,7 @@ public struct Requirements: Sendable, ExpressibleByArrayLiteral {
     ///   - type: The required type, or nil for any.
     ///   - required: Whether the value must be present.
     ///   - value: The default for a missing value.
-    ///   - constant: Whether clients can't change the field: new objects get the default, stored ones keep their value.
+    ///   - constant: Whether clients can't change the field of stored objects. New objects get the default, if any.
     ///   - options: The allowed values, or nil for any.
     ///   - error: The error message for a value that isn't allowed, or nil for the default.
     public static func field(

@@ -31,9 +31,9 @@ public struct FindRequest: CloudRequest {
     public var details: CallDetails
     /// The query, which the trigger can change.
     public var query: ParseQuery
-    /// Results to return without querying the database, or nil to run the query. Ignored before a deletion.
+    /// Results to return without querying the database, or nil to run the query. Ignored for a delete trigger.
     public var results: [ParseObject]?
-    /// Whether a single object is read by its id, including reads for `include` and deletions.
+    /// Whether a single object is read by its id, also for `include` or a delete trigger.
     public let isGet: Bool
     /// Whether the client requests the number of matching objects.
     public let isCount: Bool
@@ -46,7 +46,7 @@ public struct FoundRequest: CloudRequest {
     public let query: ParseQuery
     /// The objects found, which the trigger can change before the client gets them.
     public var objects: [ParseObject]
-    /// Whether a single object is read by its id, including reads for `include` and deletions.
+    /// Whether a single object is read by its id, also for `include` or a delete trigger.
     public let isGet: Bool
 }
 
@@ -60,7 +60,7 @@ public struct LoginRequest: CloudRequest {
 /// The request of a `beforeConnect` trigger.
 public struct ConnectRequest: CloudRequest {
     public var details: CallDetails
-    /// Properties of the connection, such as `installationId`, `clients` and `subscriptions`.
+    /// Properties such as the client's `installationId`, and the server's counts of `clients` and `subscriptions`.
     public let members: JSONObject
 }
 
