@@ -41,7 +41,7 @@ package final class NodeHost: CloudHost {
     /// Creates a host without starting any process.
     ///
     /// - Parameters:
-    ///   - sendMail: The function that sends emails for `Parse.Cloud.sendEmail`, or nil if mail is not configured.
+    ///   - sendMail: The function that sends emails of `Parse.Cloud.sendEmail`, or nil if the server itself sends none.
     ///   - onRestart: Called when a process has died and is about to be restarted.
     package init(
         _ settings: NodeSettings, sendMail: SendMail?, onRestart: @escaping @Sendable () -> Void = {}, logger: Logger
@@ -149,7 +149,7 @@ package final class NodeHost: CloudHost {
         services.offer(offer.registrations)
     }
 
-    /// Sets the server URL once the server listens. The SDK uploads files to it.
+    /// Sends the server URL, to which the SDK uploads files, and the current master key to all processes.
     package func serve(at url: String) {
         state.withLock { $0.serverURL = url }
         for worker in pool.workers { worker.serve(at: url) }

@@ -19,7 +19,7 @@ package struct NodeSettings: Sendable {
     package var folder = "/"
     /// The number of processes.
     package var workers = 1
-    /// Whether the file is reloaded if it or another file in its folder or a subfolder changes.
+    /// Whether the file is reloaded if it or another script or JSON file in its folder or a subfolder changes.
     package var isWatching = false
     /// Whether handlers with two parameters get the callbacks of parse-server before version 3, such as `success`.
     package var legacyCallbacks = false

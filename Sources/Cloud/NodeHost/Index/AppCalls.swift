@@ -24,7 +24,7 @@ extension NodeHost {
 
     /// Runs app code that a request waits for.
     ///
-    /// - Throws: The code's own error, 124 after the time limit, 155 if too many calls wait, or `CancellationError`.
+    /// - Throws: The code's error, 124 on timeout, 141 without a process, 155 on overload, or `CancellationError`.
     func run(
         _ name: Name, _ parameters: JSONObject, of request: ModuleRequest? = nil, within limit: Duration = .seconds(10),
         otherwise text: String

@@ -8,7 +8,7 @@ package struct AppFile: Sendable {
     package let path: String
     /// Node's working directory, and the base of relative paths.
     package let folder: String
-    /// The file as specified by the caller, for messages.
+    /// The file as named by the argument or `package.json`, for messages.
     package let name: String
 
     private static let endings: Set<String> = ["js", "mjs", "cjs"]

@@ -6,7 +6,7 @@ import ServerConfiguration
 import Synchronization
 
 /// Runs an app's own `index.js` once to learn how it configures its server. During this run nothing listens. Once the
-/// server is created, only functions that are options can open connections.
+/// server is created, only the functions in the options `masterKey` and `publicServerURL` can open connections.
 package enum AppRecording {
     private static let limit = Duration.seconds(30)
     /// The maximum size in megabytes of the heap of the process and of each of its threads.

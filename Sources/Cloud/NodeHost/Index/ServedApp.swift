@@ -73,7 +73,7 @@ package struct ServedApp: Sendable {
     /// The warnings to log at startup.
     package var warnings: [String] { notes.filter { [.changed, .left].contains($0.outcome) }.map(\.text) }
 
-    /// Creates a note about an option, at the line that creates the server.
+    /// Creates a note about an option, with the line that creates the server as its place.
     package func makeNote(_ subject: String, _ outcome: AppNote.Outcome, _ details: String) -> AppNote {
         AppNote(subject: subject, outcome: outcome, details: details, place: place)
     }

@@ -40,7 +40,7 @@ struct HostFolder: Sendable {
         try self.init(named: "cloud", files: Self.files)
     }
 
-    /// Creates a folder for the socket on which an app's own index.js listens, without scripts.
+    /// Creates a folder without scripts for the socket of the app's routes.
     static func forApp() throws -> HostFolder { try HostFolder(named: "app", files: []) }
 
     private init(named name: String, files: [(name: String, content: [UInt8])]) throws {

@@ -18,7 +18,7 @@ final class OpenCalls: Sendable {
         var entries: [Int: Entry] = [:]
     }
 
-    /// The error for calls that are open when the process ends.
+    /// The error for calls whose process ends, and for calls for which no process is available.
     static let stopped = ParseError(ParseError.scriptFailed, "Cloud code stopped.")
 
     /// The error for a call whose process ended before it received the call. Another process may handle it.

@@ -8,7 +8,7 @@ struct WorkerOwner: Sendable {
     var offer: @Sendable (HostOffer) -> Void
     /// The handler of the SDK's requests to the server.
     var perform: @Sendable (InternalRequest) async -> InternalReply
-    /// The function that sends emails for the code, or nil if mail is not configured.
+    /// The function that sends emails of the code, or nil if the server itself sends none.
     var sendMail: NodeHost.SendMail?
 }
 

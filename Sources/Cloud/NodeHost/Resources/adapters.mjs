@@ -116,7 +116,7 @@ export class Adapters {
       ({ provider, methods: found, policy: adapter.policy ?? undefined }));
   }
 
-  /** Runs a step of an adapter. Returns `{value}`, or `{}` for emails. Throws the adapter's error. */
+  /** Runs a step of an adapter, or an option that is a function. Returns `{value}`, or `{}` for emails. */
   async perform(call) {
     if (call.name === '@mail') {
       await this.#sendAccountMail(call.request.params);

@@ -1,4 +1,4 @@
-// Replaces packages that Roost substitutes when the app's own index.js requires or imports them.
+// Provides stand-ins for packages that the app's own index.js or an adapter requires or imports.
 
 import https from 'node:https';
 import Module from 'node:module';

@@ -2,7 +2,7 @@ import CloudCode
 import JSON
 import ParseModel
 
-/// The registrations and adapters of an app's file, and the versions that run it.
+/// The registrations and adapters of an app's file, and the versions of Node and the SDK.
 package struct HostOffer: Sendable {
     private(set) var registrations: [CloudRegistration] = []
     /// Registrations that can't be used, as log messages.

@@ -41,7 +41,7 @@ final class MessageWriter: ChannelOutboundHandler, ChannelInboundHandler {
         promise?.succeed()
         let message = unwrapOutboundIn(data)
         if let number = message.cancelled, let index = large.firstIndex(where: { $0.call == number }) {
-            // A call that hasn't begun isn't sent at all. Otherwise the cancellation follows the call.
+            // A call of which nothing is sent yet isn't sent at all. Otherwise the cancellation follows the call.
             if index > 0 || written == 0 { large.remove(at: index) } else { large.append(message) }
         } else if message.isOrdered || message.bytes.count > Self.pieceSize {
             large.append(message)

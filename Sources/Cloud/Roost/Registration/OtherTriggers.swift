@@ -159,7 +159,7 @@ extension Cloud {
         onFile(.beforeSave, requirements, body)
     }
 
-    /// Registers a trigger that runs after a file was stored. Its errors are returned to the client, but the file remains.
+    /// Registers a trigger that runs after a file was stored. The client gets its errors, but the file remains.
     public func afterSaveFile(
         requires requirements: Requirements = [], _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
     ) {
