@@ -91,7 +91,7 @@ struct LiveFiles {
         return Name(url[..<end])
     }
 
-    /// Each file's address: from fields first, then the old server's own, then those with a known prefix.
+    /// Each file's address: from a File field, else on the old server, else with a prefix in ``bases``.
     private var addresses: [Name: String] {
         var addresses = otherAddresses.merging(addressesOfFields) { _, ofField in ofField }
         for (name, urls) in strays where addresses[name] == nil {

@@ -65,7 +65,7 @@ struct FileReading: AsyncSequence, Sendable {
     let entry: SourceEntry
     let thread: ThreadExecutor
 
-    /// Reads an open file, which is confined to the thread.
+    /// Opens and reads the file on the thread.
     actor Reader {
         private let entry: SourceEntry
         private let thread: ThreadExecutor

@@ -71,7 +71,7 @@ struct ImportPlan: Sendable {
         return plan
     }
 
-    /// Rejects class names that the source doesn't have, because a typo would import nothing.
+    /// Rejects class names in the options that the source doesn't have, because a typo would go unnoticed.
     private static func checkNames(_ catalog: SourceCatalog, _ options: ImportOptions) throws {
         let known = Set(catalog.collections.map { owner($0.name) }).union(catalog.schema.classes.keys)
         let unknown = (options.classes ?? []).union(options.replaces).union(options.types.keys).subtracting(known)
@@ -140,7 +140,7 @@ struct ImportPlan: Sendable {
 package struct ImportOptions: Sendable {
     /// Whether to read everything and report the result without writing to the database.
     package var isDryRun = false
-    /// Whether to stop at the first object that can't be imported exactly.
+    /// Whether the import of a class fails if an object or index can't be imported exactly. Other classes continue.
     package var isStrict = false
     /// Whether to add objects to classes that already have objects.
     package var merges = false

@@ -9,7 +9,7 @@ package struct ImportReport: Sendable {
         package var documents: Int64
         /// The number of rows created from the objects.
         package var rows: Int64
-        /// The number of rejects: values and objects that couldn't be imported exactly.
+        /// The number of rejects: values, objects and indexes that couldn't be imported exactly.
         package var rejects: Int64
         /// The reason why the class wasn't imported, or nil if it was.
         package var failure: String?

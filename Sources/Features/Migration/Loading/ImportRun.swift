@@ -176,8 +176,8 @@ package struct ImportRun: Sendable {
         for record in try storage.records(of: fingerprint) { records[Name(record.name)] = record }
         let areLoaded = plan.jobs.allSatisfy { records[$0.name]?.state == .done }
         if areLoaded, !plan.jobs.isEmpty {
-            // Files are imported after the classes, so an import interrupted at the files continues there. With
-            // `--merge` or `--replace`, the classes are loaded again.
+            // Files are imported after the classes, so an import interrupted at the files continues there. `--merge`
+            // loads all classes again, `--replace` only those that it names.
             guard options.merges || !options.replaces.isEmpty else {
                 return (records, try storage.isFinished(fingerprint))
             }

@@ -56,7 +56,7 @@ enum RejectLine {
     }
 }
 
-/// The error that ends a strict import at the first object that can't be imported exactly.
+/// The error that ends the strict import of a class at the first object or index that can't be imported exactly.
 package struct InexactObject: Error, CustomStringConvertible {
     /// The line for the rejects file.
     package let line: String

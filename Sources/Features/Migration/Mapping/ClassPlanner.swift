@@ -5,7 +5,7 @@ import ParseStorage
 
 /// Plans the classes of a source: their fields, permissions and indexes.
 struct ClassPlanner {
-    /// A class planned for a collection.
+    /// A class to import, with or without objects in the source.
     struct Planned: Sendable {
         /// The class in the source, without fields and indexes that can't be stored.
         var schema: ClassSchema

@@ -1,6 +1,6 @@
 import Platform
 
-/// A file of a source: in a folder, in a zip file, or a collection in a mongodump archive.
+/// A file of a source: a single file, one in a folder or zip file, or one of a collection in a mongodump archive.
 struct SourceEntry: Sendable {
     /// The path in the source, with `/` between folders.
     let path: String

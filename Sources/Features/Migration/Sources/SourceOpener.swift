@@ -4,7 +4,7 @@ import Platform
 /// Detects the format of a source and lists its files.
 enum SourceOpener {
     struct Opened: Sendable {
-        /// The files, including those in a container.
+        /// The files of the source. For a zip file or an archive, those inside it.
         var entries: [SourceEntry]
         /// The identifier of the source and its current state.
         var fingerprint: String

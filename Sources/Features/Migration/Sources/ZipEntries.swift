@@ -135,7 +135,7 @@ enum ZipEntries {
         var names: Set<[UInt8]> = []
         return try entries.compactMap { entry in
             try checkName(entry.name, path)
-            // Skips folders, and files that some systems add.
+            // Skips folders, hidden files and the files that macOS adds.
             if entry.name.hasSuffix("/") || entry.name.hasPrefix("__MACOSX/") || isHidden(entry.name) { return nil }
             guard names.insert(Array(entry.name.utf8)).inserted else {
                 throw SourceDamage(place: path, reason: "\(entry.name) is in the archive twice")
@@ -175,7 +175,7 @@ enum ZipEntries {
     }
 }
 
-/// The uncompressed bytes of a zip entry, verified by their checksum.
+/// The bytes of a zip entry that is stored without compression, verified by their checksum.
 final class CheckedBytes: ByteSource {
     private let source: any ByteSource
     private let place: String
