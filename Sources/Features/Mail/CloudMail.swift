@@ -3,8 +3,8 @@ import Limits
 public import Outgoing
 public import ServerConfiguration
 
-/// Sends emails for cloud code (`Parse.Cloud.sendEmail`) immediately, without a queue, so that the code gets an error
-/// if an email is rejected.
+/// Sends emails for cloud code (`Parse.Cloud.sendEmail`) directly instead of with ``MailQueue``, so that the code gets
+/// an error if an email is rejected.
 public struct CloudMail: Sendable {
     private let transport: any MailTransport
     private let writer: MailWriter

@@ -5,8 +5,8 @@ public import ServerConfiguration
 import Synchronization
 import Templates
 
-/// Writes account emails from the deployment's templates or the built-in texts. Operators may replace templates while
-/// the server runs.
+/// Writes account emails from the deployment's templates or the built-in texts, and cloud code's emails from templates.
+/// Operators may replace templates while the server runs.
 public final class MailWriter: Sendable {
     let delivery: Configuration.MailDelivery
     private let appName: String
@@ -144,7 +144,7 @@ public final class MailWriter: Sendable {
     ///
     /// - Parameters:
     ///   - name: The template of an account email or another template of the configuration.
-    ///   - mail: `recipient`, `placeholders` and `user`, a user object. Columns hidden from templates are omitted.
+    ///   - mail: `recipient`, `placeholders` and `user`, of which templates get name, address and configured fields.
     /// - Returns: The parts of the email, or nil if the template doesn't exist or has no body.
     func parts(_ name: Name, _ mail: JSONObject) -> (subject: String?, text: String, html: String?)? {
         guard let template = templates[name] else { return nil }

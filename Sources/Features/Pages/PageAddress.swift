@@ -61,7 +61,7 @@ public enum PageAddress {
         PercentEncoding.decode(text, plusIsSpace: true) ?? String(text)
     }
 
-    /// Adds the slash to `https://host` before a path.
+    /// Adds a slash to a URL without a path, such as `https://host`.
     private static func withPath(_ address: Substring) -> String {
         guard let start = address.utf8.firstRange(of: "://".utf8)?.upperBound,
             !address.utf8[start...].contains(UInt8(ascii: "/"))

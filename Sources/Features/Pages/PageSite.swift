@@ -162,7 +162,7 @@ public struct PageSite: Sendable {
     }
 }
 
-/// The texts of one language in a translation file: templates in lists and objects.
+/// Texts of a translation file or of the option `pages.placeholders`: templates in lists and objects.
 indirect enum PageText: Sendable {
     case template(TextTemplate)
     case list([PageText])

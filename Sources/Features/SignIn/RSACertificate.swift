@@ -49,7 +49,7 @@ package struct RSACertificate: Sendable {
             _ = try Self.sequence(&nodes)
             let form = try Self.sequence(&nodes).encodedBytes
             let key = try _RSA.Signing.PublicKey(derRepresentation: form)
-            // The parser also accepts other key formats than that of certificates.
+            // The parser also accepts key formats that certificates don't use.
             guard form.elementsEqual(key.derRepresentation) else { throw Malformed() }
             for tag: UInt in 1...3 {
                 _ = DER.optionalImplicitlyTagged(&nodes, tagNumber: tag, tagClass: .contextSpecific) { _ in }

@@ -100,7 +100,7 @@ package struct MailMessage: Sendable {
     package var html: String?
     /// The kind of an account email, or empty for other emails.
     package var name: Name = ""
-    /// The values from which the text was made, for services with their own templates.
+    /// The placeholder values, for the request bodies of HTTP services and the app's own adapter.
     var values: JSONObject = [:]
 
     package init(

@@ -6,8 +6,8 @@ package struct MailAddress: Equatable {
     /// The address without the name, as used in SMTP.
     var address: String
 
-    /// Parses an address, or returns nil if SMTP doesn't support it. Removes ASCII control characters, which could
-    /// begin another header line.
+    /// Parses an address, or returns nil if it is invalid. Removes ASCII control characters, which could begin another
+    /// header line.
     package init?(_ text: String) {
         // Some programs also treat these non-ASCII characters as line breaks.
         guard

@@ -82,7 +82,7 @@ struct SMTPTransport: MailTransport {
     private static func reason(_ outcome: Outcome, _ credentials: Credentials?) -> String {
         if outcome.code == CURLE_LOGIN_DENIED, let credentials {
             let kind = credentials.isToken ? "access token" : "password"
-            // Such a status means that the server doesn't support this login, and has not rejected any credentials.
+            // A status below 300 means that the server doesn't support this login and hasn't rejected any credentials.
             return outcome.status < 300
                 ? "the server doesn't support log-in by \(kind)" : "the server refused the \(kind) (\(outcome.status))"
         }
@@ -114,9 +114,9 @@ struct SMTPTransport: MailTransport {
         var code: CURLcode
         var status = 0
         var error: String
-        /// The last line received from the server.
+        /// The last line received from the server before QUIT.
         var answer = ""
-        /// The last command sent to the server.
+        /// The last command sent to the server, except QUIT.
         var command = Command.other
         /// Whether the whole email was sent.
         var isWhole = false
@@ -156,7 +156,7 @@ struct SMTPTransport: MailTransport {
             if credentials.isToken {
                 _ = curl_easy_set_text(handle, CURLOPT_XOAUTH2_BEARER, credentials.secret)
                 _ = curl_easy_set_text(handle, CURLOPT_LOGIN_OPTIONS, "AUTH=OAUTHBEARER;AUTH=XOAUTH2")
-                // Sends the token with the command, as Google and Microsoft document it.
+                // Sends the token with the AUTH command, as Google and Microsoft document it.
                 _ = curl_easy_set_number(handle, CURLOPT_SASL_IR, 1)
             } else {
                 _ = curl_easy_set_text(handle, CURLOPT_PASSWORD, credentials.secret)
@@ -238,7 +238,7 @@ struct SMTPTransport: MailTransport {
     /// The state of the SMTP dialog, shared by libcurl's callbacks and the caller.
     private final class Exchange: Sendable {
         struct Progress {
-            /// The last line received from the server.
+            /// The last line received from the server before QUIT.
             var line = ""
             /// The last command sent to the server, except QUIT.
             var command = Command.other
@@ -255,7 +255,7 @@ struct SMTPTransport: MailTransport {
 
         var progress: Progress { state.withLock { $0 } }
 
-        /// Records a line or some sent bytes as progress.
+        /// Changes the state and restarts the time limit for silence.
         func recordProgress(_ change: (inout Progress) -> Void) {
             state.withLock { progress in
                 change(&progress)
