@@ -182,7 +182,7 @@ public final class MailWriter: Sendable {
         return message(kind, to: "kim@example.com", content, template)
     }
 
-    /// Returns all emails with sample values in all available languages.
+    /// Returns all kinds of account emails with sample values, in all available languages.
     package func samples() -> [(locale: String, mail: MailMessage)] {
         locales.flatMap { locale in
             AccountMail.Kind.allCases.map { (locale, sample($0, locale, configured[Name($0.rawValue)])) }

@@ -30,7 +30,7 @@ struct TokenCheck: Sendable {
     ///
     /// - Parameters:
     ///   - text: The encoded token.
-    ///   - id: The user id that the client claims.
+    ///   - id: The user id that the client claims, or nil to accept any.
     ///   - nonce: The nonce that the client used, or nil for none.
     /// - Returns: The claims.
     /// - Throws: `ParseError` 101.

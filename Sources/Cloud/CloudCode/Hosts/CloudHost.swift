@@ -47,7 +47,7 @@ public protocol CloudHost: Sendable {
 
     /// Calls a registered target. On timeout the engine cancels the task and discards its result.
     ///
-    /// - Throws: `ParseError` for an error with a code, or `CloudFailure` for another error of the code.
+    /// - Throws: `ParseError` for a failure with an error code, or `CloudFailure` for another failure.
     func call(_ call: CloudCall) async throws -> CloudResult
 
     /// Returns the time limit of a call, or nil for none.

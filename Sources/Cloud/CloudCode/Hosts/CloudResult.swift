@@ -3,7 +3,7 @@ public import ParseModel
 
 /// The result of a cloud-code call.
 public struct CloudResult: Sendable {
-    /// The result of a function in Parse's JSON format, or nil if it returned nothing (`undefined`).
+    /// The result of a function or job in Parse's JSON format, or nil if it returned nothing (`undefined`).
     public var value: JSONValue?
     /// The changed write of a beforeSave trigger, or nil if unchanged.
     public var write: Write?
@@ -59,7 +59,7 @@ public struct CloudResult: Sendable {
 
     public init() {}
 
-    /// Creates the result of a function.
+    /// Creates the result of a function or job.
     public init(value: JSONValue?) { self.value = value }
 }
 

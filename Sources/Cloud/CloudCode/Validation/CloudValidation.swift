@@ -5,7 +5,7 @@ import ParseModel
 struct CloudValidation {
     private let validator: CloudValidator
     private let call: CloudCall
-    /// The parameters of a function or the object of a trigger, with defaults filled in.
+    /// The call's object or, without one, its parameters, with defaults filled in.
     private(set) var params: JSONObject
     /// Defaults to write to the object. Empty for calls without an object.
     private(set) var set: JSONObject = [:]

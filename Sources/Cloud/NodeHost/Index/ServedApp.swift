@@ -17,7 +17,7 @@ package struct ServedApp: Sendable {
     /// The name of the call of `listen` to serve, or nil if the app makes at most one.
     let listen: String?
     private var providers: [Name] = []
-    /// The options that the app provides as functions.
+    /// The supported options that the app provides as functions.
     package private(set) var functions: Set<Configuration.OptionFunction> = []
     private let place: String
 

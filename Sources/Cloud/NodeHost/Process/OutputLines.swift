@@ -2,8 +2,8 @@ import NIOCore
 
 /// Splits a process's output into lines.
 ///
-/// Messages that code writes with `console` arrive over the socket instead, with the id of their request. Only direct
-/// writes to standard output and Node's final messages arrive here.
+/// A running app's `console` messages arrive over the socket instead, with the id of their request. Only its direct
+/// writes to standard output and error and Node's final messages arrive here.
 final class OutputLines: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

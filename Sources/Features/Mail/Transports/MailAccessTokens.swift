@@ -3,7 +3,7 @@ import JSON
 import Outgoing
 import ServerConfiguration
 
-/// Fetches access tokens for signing in to a mail server from a token endpoint.
+/// Fetches access tokens from a token endpoint, for signing in to a mail server.
 enum MailAccessTokens {
     /// Fetches a token.
     ///

@@ -81,7 +81,7 @@ package struct LiveDownload: Sendable {
         return notes
     }
 
-    /// Discards an earlier download if its classes differ, or if only one of the two has a maintenance key.
+    /// Discards an earlier download of other classes, or if only one of the two downloads has a maintenance key.
     private func forgetOthers() throws {
         guard FileManager.default.fileExists(atPath: folder) else { return }
         let start = FileManager.default.contents(atPath: startPath).flatMap { try? JSONValue(parsing: Array($0)) }
