@@ -79,7 +79,7 @@ public struct CloudFailure: Error, Sendable, CustomStringConvertible {
         self.isUnreachable = isUnreachable
     }
 
-    /// Returns the error that the client gets.
+    /// Returns the failure as an error with a code, and with a default text if it has none.
     public func parseError(for call: CloudCall) -> ParseError {
         let message = message ?? ""
         switch call.target {

@@ -1,7 +1,7 @@
 // Runs an app's own index.js to learn how it configures its server, and writes that to a file: node read.mjs <index.js>
 //
-// Nothing listens. Once the server is created, only the functions of `askedOnce` can open connections, start programs or
-// write files, because this isn't the app's real run.
+// Nothing listens. Once the server is created, only the functions of `askedOnce` can open connections, start programs
+// or write files, because this isn't the app's real run.
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import childProcess from 'node:child_process';

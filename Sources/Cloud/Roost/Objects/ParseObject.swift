@@ -38,7 +38,7 @@ public struct ParseObject: Sendable {
         self.init(className, json: object)
     }
 
-    /// Merges the fields of a server response.
+    /// Merges fields in the format of server responses.
     mutating func merge(_ json: JSONObject) {
         for (key, value) in json {
             switch key {

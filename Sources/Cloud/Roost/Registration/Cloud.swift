@@ -9,7 +9,7 @@ import Synchronization
 /// Register everything before the server starts. Errors thrown by before triggers and functions reject the request: the
 /// client gets a ``ParseError`` unchanged and any other error as 141 with its text, or as 130 or 153 from file
 /// triggers. Errors of triggers for file reads become HTTP 403 without a code. A call that exceeds ``timeLimit`` is
-/// cancelled, and the client gets 124.
+/// cancelled and fails with 124.
 public final class Cloud: Sendable {
     /// A function that handles a call. `CallDetails` gives access to the server.
     typealias Handler = @Sendable (CloudCall, CallDetails) async throws -> CloudResult
