@@ -16,7 +16,7 @@ struct ClassPlanner {
     /// Field types that override those of the source, by class and field.
     var types: [Name: [Name: FieldType]]
 
-    /// Returns whether a class's field types must be inferred from its objects, because the source has no schema for it.
+    /// Returns whether a class's field types must be inferred from its objects, because the source has no schema.
     func needsInference(_ name: Name, _ source: SourceSchema) -> Bool {
         guard source.classes[name] == nil else { return false }
         return !SystemClass.volatileNames.contains(name)
