@@ -22,7 +22,7 @@ public struct Backend: Sendable {
     ///
     /// - Parameters:
     ///   - files: The storage of uploaded files, or nil to disable files.
-    ///   - log: The ring buffer that `GET /scriptlog` reads.
+    ///   - log: The latest log lines, for `GET /scriptlog` and the console.
     public init(
         configuration: Configuration, store: ObjectStore, files: (any FileStorage)? = nil,
         passwords: Passwords = Passwords(), logger: Logger, log: LogRing = LogRing(),
@@ -109,7 +109,7 @@ public struct Backend: Sendable {
     public var clock: WallClock { services.clock }
     public var hookChanges: HookChanges { services.hookChanges }
     public var userChanges: UserChanges { services.userChanges }
-    /// The job runner, or nil in a deployment without jobs.
+    /// The job runner, or nil without a ``JobSet``.
     public var jobRunner: JobRunner? { services.jobRunner }
     public var meters: Meters { services.meters }
     /// The number of password hashes waiting for a worker.

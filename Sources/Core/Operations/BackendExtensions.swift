@@ -3,14 +3,14 @@ import ServerConfiguration
 
 /// The features that a deployment adds to the backend.
 public struct BackendExtensions: Sendable {
-    /// The app's triggers, or nil in a deployment without cloud code.
+    /// The triggers, or nil for none. The server replaces nil with those of cloud code and webhooks.
     public var triggers: (any TriggerSet)?
     public var observers: [any ChangeObserver] = []
     /// The mailer for account emails, or nil if no mail adapter is configured.
     public var mailer: (any Mailer)?
     /// The sender of push notifications, or nil if push is not configured.
     public var pusher: (any Pusher)?
-    /// The background jobs, or nil in a deployment without jobs.
+    /// The background jobs, or nil for none. The server replaces nil with those of cloud code.
     public var jobs: (any JobSet)?
     public var clock = WallClock.system
     /// The interval between checks of the job schedules.

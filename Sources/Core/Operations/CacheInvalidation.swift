@@ -5,11 +5,11 @@ import Postgres
 import ServerConfiguration
 import Synchronization
 
-/// Keeps user, role, schema and webhook caches consistent across processes.
+/// Keeps cached users, roles, schemas, webhooks and stored options consistent across processes.
 public struct CacheInvalidation: Sendable, BackendPart {
     let backend: Backend
 
-    /// Listens for changes made by other processes and parse-server. Returns when the client is shut down.
+    /// Listens for changes made by other processes and parse-server. Returns when the database client shuts down.
     public func follow() async {
         // Any number of notifications causes one schema reload, and user invalidations don't wait for it.
         let (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

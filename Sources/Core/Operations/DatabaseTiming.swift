@@ -10,7 +10,7 @@ import Tracing
 extension Backend {
     /// Runs a database operation and records its duration in metrics, traces and the slow-query log.
     ///
-    /// - Parameter context: The request that caused the operation, or nil for background work.
+    /// - Parameter context: The request that caused the operation, or nil for session lookups.
     func timed<R>(
         _ operation: DatabaseMeters.Operation, _ className: String, _ context: RequestContext?,
         _ body: () async throws -> R

@@ -1,4 +1,4 @@
-/// Random identifiers: object ids, session tokens, generated user names.
+/// Random identifiers, such as object ids, session tokens and generated user names.
 public enum Identifiers {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 

@@ -10,7 +10,7 @@ public struct Permissions: Sendable, BackendPart {
     let backend: Backend
 
     /// Whether a count responds with an empty list. Up to preset 7 this happens for callers who aren't logged in if the
-    /// class is readable only through pointer permissions.
+    /// class can be counted only through pointer permissions.
     func countsNothing(_ className: String, _ caller: Caller) -> Bool {
         guard configuration.preset < 8, caller.userId == nil, let schema = catalog.schema(className),
             let filter = try? schema.permit(.count, to: caller)
@@ -51,7 +51,7 @@ public struct Permissions: Sendable, BackendPart {
 
     /// Removes and returns the internal fields from a user body written with the maintenance key.
     ///
-    /// - Returns: The field values, with null for deleted fields.
+    /// - Returns: The field values, with null for deleted fields, or an empty dictionary for other callers.
     /// - Throws: 201 or 142 for an invalid password hash.
     func extractInternalFields(_ body: inout JSONObject, _ caller: Caller) throws(ParseError)
         -> OrderedDictionary<Name, JSONValue>

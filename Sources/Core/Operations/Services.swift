@@ -30,7 +30,7 @@ final class Services: Sendable {
     let options: OptionsInForce
     let changes: ChangeReporter
     let extensions: BackendExtensions
-    /// The job runner, or nil in a deployment without jobs.
+    /// The job runner, or nil without a ``JobSet``.
     let jobRunner: JobRunner?
     let clock: WallClock
     let authProviders: [Name: any AuthProvider]

@@ -111,7 +111,7 @@ public struct Hooks: Sendable, BackendPart {
         return .trigger(className: className, trigger: trigger)
     }
 
-    /// Some triggers are valid for only one class, and some classes don't allow all of the others.
+    /// Some triggers are valid for only one class. `_Session` and `_PushStatus` don't allow all other triggers.
     private static func isAllowed(_ trigger: String, on className: String) -> Bool {
         switch trigger {
         case "beforeLogin", "afterLogin", "beforePasswordResetRequest": className == "_User"

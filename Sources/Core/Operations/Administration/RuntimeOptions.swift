@@ -51,7 +51,7 @@ public struct RuntimeOptions: Sendable, BackendPart {
     /// Checks a value as in the configuration file.
     ///
     /// - Parameter value: The value, or nil for the configured one.
-    /// - Returns: For an email, the members of ``Mailer/draft(_:_:language:)``.
+    /// - Returns: For an email template, the result of ``Mailer/draft(_:_:language:)``, otherwise an empty object.
     /// - Throws: `ConfigurationError`.
     public func check(_ option: RuntimeOption, _ value: JSONValue?, language: String = "en")
         throws(ConfigurationError) -> JSONObject

@@ -97,7 +97,7 @@ public struct SlowOperations: Sendable {
     let backend: Backend
 
     /// Returns the recorded shapes, slowest first. If the parameter `explain` is a shape's hash, returns that shape
-    /// with its plan, or with PostgreSQL's reason for rejecting the statement.
+    /// with its plan, or with PostgreSQL's error.
     ///
     /// - Throws: 101 if the hash is unknown or its shape has no statement.
     public func answer(_ parameters: JSONObject) async throws -> JSONObject {

@@ -29,7 +29,7 @@ public struct SlowStatements: Sendable {
 
     /// Returns a statement with its generic plan, or with PostgreSQL's reason for rejecting it.
     ///
-    /// - Throws: 101 if the id is unknown, or `ParseError` if the database fails.
+    /// - Throws: 101 if the id is unknown or has no statement, or `ParseError` if the database fails.
     public func plan(of id: String) async throws -> JSONObject {
         try await backend.store.convertingErrors {
             guard let text = try await text(of: id), !text.isEmpty else { throw ParseError.notFound }
@@ -58,7 +58,7 @@ public struct SlowStatements: Sendable {
                     ]
                 }
         } catch let error as PostgresError where error.kind == .server {
-            // The extension is installed, but its library isn't loaded.
+            // For example, the extension is installed, but its library isn't loaded.
             return nil
         }
     }

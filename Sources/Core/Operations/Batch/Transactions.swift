@@ -72,7 +72,7 @@ public struct Transactions: Sendable, BackendPart {
 
     /// Runs a step within a transaction.
     ///
-    /// - Parameter operatorName: The operator whose trash keeps the deleted object, or nil to delete it permanently.
+    /// - Parameter operatorName: The operator who moves the object to the trash, or nil to delete it permanently.
     public func carryOut(
         _ step: TransactionStep, _ context: RequestContext, keptFor operatorName: String? = nil
     ) async throws -> TransactionOutcome {

@@ -47,9 +47,9 @@ public struct Operators: Sendable, BackendPart {
         return id
     }
 
-    /// Changes an operator's password, role or second factor, which ends the operator's sessions.
+    /// Changes an operator's password or role, or turns off the second factor (`dropsFactor`). Ends the operator's
+    /// sessions.
     ///
-    /// - Parameter dropsFactor: Whether to turn off the second factor.
     /// - Throws: `ParseError` if the password is invalid or the operator doesn't exist.
     public func change(
         id: String, password: String?, role: String?, dropsFactor: Bool = false, from address: String

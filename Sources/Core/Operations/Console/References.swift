@@ -10,7 +10,7 @@ public struct References: Sendable {
     /// Time limits for counting, per field and in total.
     private static let longest = (one: Duration.milliseconds(300), all: Duration.seconds(2))
 
-    /// Counts up to 1,000 objects that point to the target, for each pointer and relation field with its class. If
+    /// Counts the objects that point to the target, up to 1,000 for each pointer or relation field to its class. If
     /// counting takes too long, the count is PostgreSQL's estimate.
     ///
     /// Fields without references are omitted, and so are the remaining fields when the total time is up: an estimate is

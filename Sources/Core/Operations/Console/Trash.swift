@@ -6,7 +6,7 @@ import Rules
 /// Objects that operators deleted, retained for up to 30 days and 1 GB in total. Sessions are never retained, because
 /// restoring one would make a revoked token valid again.
 ///
-/// ``Deleting/delete(_:_:_:ifUpdatedAt:keptFor:)`` fills it if called with an operator's name.
+/// Deletions with an operator's name fill it, also as part of a transaction.
 public struct Trash: Sendable {
     let backend: Backend
 

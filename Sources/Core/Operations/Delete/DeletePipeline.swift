@@ -17,7 +17,7 @@ public struct DeletePipeline {
         var outcome = TriggerOutcome()
         /// The deleted object for observers, set in transactions only, or nil if no observer wants it.
         var change: ObjectStore.ChangedObject?
-        /// The operator whose trash keeps the object, or nil to delete it permanently.
+        /// The operator who moves the object to the trash, or nil to delete it permanently.
         var operatorName: String?
         var trashId: String?
         /// The user of a deleted session, or nil for other classes.
@@ -32,7 +32,7 @@ public struct DeletePipeline {
         var cloudContext: JSONObject?
     }
 
-    /// Calls the before-triggers of a deletion ahead of its transaction.
+    /// Runs the checks and before-triggers of a deletion ahead of its transaction, if the app may have triggers.
     func callTriggers(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> TriggerOutcome
     {
         guard backend.triggers.isObserved else { return TriggerOutcome() }
@@ -65,7 +65,7 @@ public struct DeletePipeline {
         return planned
     }
 
-    /// Allows a caller without full rights to delete only its own user and sessions.
+    /// Rejects deletions of users and sessions other than the caller's own.
     private func authorize(_ className: String, _ objectId: String, _ caller: Caller) async throws {
         switch className {
         case "_User":
@@ -136,8 +136,8 @@ public struct Deleting: Sendable {
     ///
     /// - Parameters:
     ///   - date: The object's expected `updatedAt`, or nil to skip the check.
-    ///   - operatorName: The operator whose trash keeps the object, or nil to delete it permanently.
-    /// - Returns: The object's id in the trash, or nil without an operator and for sessions.
+    ///   - operatorName: The operator who moves the object to the trash, or nil to delete it permanently.
+    /// - Returns: The id of the entry in the trash, or nil without an operator and for sessions.
     /// - Throws: 101 if the object doesn't exist or the caller may not delete it, ``ObjectChanged`` if its `updatedAt`
     ///   differs, and the errors of class-level permissions and triggers.
     @discardableResult

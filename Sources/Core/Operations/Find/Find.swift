@@ -16,10 +16,10 @@ struct Find: Sendable {
 
     let className: String
     let kind: Kind
-    /// The parameters as sent by the client.
+    /// The parameters as given, before triggers of this find change them.
     let parameters: JSONObject
     let context: RequestContext
-    /// The parsed parameters, of the client or as rewritten by a trigger.
+    /// The parsed parameters, as given or as rewritten by a trigger.
     var options: FindOptions
     /// The class of the results. Differs from `className` with `redirectClassNameForKey`.
     var target: String

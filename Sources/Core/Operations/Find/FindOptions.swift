@@ -2,7 +2,7 @@ import JSON
 import ParseModel
 import ParseStorage
 
-/// The parameters of a find, from the body or the query string.
+/// The parsed parameters of a find or get.
 struct FindOptions: Sendable {
     var condition: JSONObject = [:]
     var order: [SortKey] = []
@@ -103,7 +103,7 @@ struct FindOptions: Sendable {
         }
     }
 
-    /// Adds the includes that dotted keys imply: the key `author.name` includes `author`.
+    /// Adds the includes that dotted `keys` and `excludeKeys` imply: the key `author.name` includes `author`.
     private mutating func finishProjection() {
         for path in (keys ?? []) + excluded where path.count > 1 { includes.append(Array(path.dropLast())) }
         // `*` replaces all other includes, while `includeAll` adds to them.

@@ -10,7 +10,7 @@ public protocol Mailer: Sendable {
     /// - Throws: `ParseError` if the database fails. Delivery failures don't throw.
     func enqueue(_ mail: AccountMail, through store: ObjectStore) async throws
 
-    /// Starts sending enqueued emails. Called after the transaction.
+    /// Starts sending enqueued emails. Called after the transaction, if any, that enqueued them.
     func wake()
 
     /// Sends an email immediately, bypassing the queue, without retries.
@@ -18,7 +18,7 @@ public protocol Mailer: Sendable {
     /// - Throws: `ParseError` with the reason if the email was not sent.
     func send(_ mail: AccountMail) async throws
 
-    /// Replaces configured templates.
+    /// Sets the templates that override the configured ones.
     func use(_ templates: [RuntimeOption: Configuration.MailTemplate])
 
     /// Returns a template by part and language (`value`), the available `languages`, and the `subject` and `text` of a
@@ -46,7 +46,7 @@ public struct AccountMail: Sendable {
         case emailChanged = "emailChangedEmail"
         /// A notice to a user that the password was reset with a link.
         case passwordChanged = "passwordChangedEmail"
-        /// An invitation for a new console operator.
+        /// An invitation for a console operator.
         case operatorInvitation = "operatorInvitationEmail"
     }
 
@@ -56,7 +56,7 @@ public struct AccountMail: Sendable {
     public var link: String?
     /// The token in the link, or nil for emails without a token.
     public var token: String?
-    /// The user's name and address, which the text may contain.
+    /// The user's name and address, or an operator's name, which the text may contain.
     public var user: JSONObject
     /// The user's id, for templates that use other columns. Empty for an operator's invitation.
     public var userId: String

@@ -50,7 +50,7 @@ public struct Pushes: Sendable, BackendPart {
                 logger.warning("scheduled push sent immediately because the option scheduledPush is false")
             }
         } else if let time = body.time, time.isLocal, configuration.schedulesPushes {
-            // The time has passed in some time zones and not yet in others.
+            // The time has already passed in some or all time zones.
             push.pushTime = time.text
             push.due = now
             push.isLocal = true
@@ -73,8 +73,8 @@ public struct Pushes: Sendable, BackendPart {
         return push.id
     }
 
-    /// The maximum number of due pushes that haven't started. A request waits up to `longestWait` for one of them to
-    /// start.
+    /// The maximum number of due parts of pushes that haven't started. A request waits up to `longestWait` until there
+    /// are fewer.
     private static let maxWaiting = 100
     private static let longestWait = Duration.seconds(10)
 
@@ -118,7 +118,7 @@ public struct Pushes: Sendable, BackendPart {
         return try await store.pushes.failures(id, limit: 10_000)
     }
 
-    /// Parses an audience's condition with full rights.
+    /// Parses the condition of a push with full rights.
     ///
     /// - Throws: `ParseError` if the condition is invalid.
     public func filter(_ query: JSONObject, now: ParseDate) throws -> Filter {

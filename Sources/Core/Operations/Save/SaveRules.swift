@@ -70,7 +70,7 @@ enum ClassRules {
     }
 }
 
-/// Saving a role may change the roles of cached users.
+/// Saves roles, which may change the roles of cached users.
 struct RoleRules: SaveRules {
     var backend: Backend
 

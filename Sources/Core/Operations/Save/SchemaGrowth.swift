@@ -12,8 +12,8 @@ extension Saving {
     ///
     /// - Parameter objectId: An object that the caller must be allowed to change to add fields, or nil for no check.
     /// - Returns: The class schema, and a condition on the object if the caller may add fields only to some objects.
-    /// - Throws: 101 if the object doesn't exist, 105 or 107 if a name is invalid, 111 if a value has the wrong type,
-    ///   119 if the caller may not add fields or would exceed the field limit.
+    /// - Throws: 101 if the object doesn't exist or the caller may not change it, 105 or 107 if a name is invalid, 111
+    ///   if a value has the wrong type, 119 if fields can't be added, for example beyond the field limit.
     func prepare(
         _ className: String, _ operations: OrderedDictionary<Name, FieldOperation>, _ caller: Caller,
         isCreating: Bool, objectId: String? = nil

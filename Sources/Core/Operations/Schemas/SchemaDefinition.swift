@@ -12,7 +12,7 @@ struct SchemaDefinition {
     let options: Configuration.DeclaredSchemas
     let configuration: Configuration
 
-    /// Differences between the declaration and the class that the options don't resolve, and missing permissions.
+    /// Missing permissions and, with `strict`, the fields that the declaration lacks or defines with another type.
     var warnings: [String] = []
 
     init(_ json: JSONObject, _ configuration: Configuration, _ options: Configuration.DeclaredSchemas) {
@@ -110,7 +110,7 @@ struct SchemaDefinition {
         schema.permissions = Self.closed(permissions, unless: schema.permissions)
     }
 
-    /// Returns the permissions with `addField` denied to everyone, because only the declaration may add fields.
+    /// Returns the permissions with `addField` denied to all clients, because only the declaration may add fields.
     ///
     /// - Parameter known: The existing permissions, returned unchanged if they are equivalent.
     static func closed(_ permissions: ClassLevelPermissions, unless known: ClassLevelPermissions?)

@@ -37,7 +37,7 @@ public enum TriggerEvent: String, Sendable, CaseIterable {
     /// Before an object is created or updated. Can change (not for `@Config`) or reject the save.
     case beforeSave
     /// After an object was created or updated. Can replace the response. Errors are only logged, but fail the request
-    /// for `@Config`.
+    /// for `@Config`. That of `_User` also runs after a log-in with an auth provider.
     case afterSave
     /// Before an object is deleted. Can reject the deletion.
     case beforeDelete

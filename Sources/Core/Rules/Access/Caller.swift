@@ -4,7 +4,7 @@ public import Telemetry
 
 /// The caller of a request, after its keys and session token were verified.
 public struct Caller: Sendable, Hashable {
-    /// The rights granted by the keys sent with a request.
+    /// The caller's rights, named after the keys that grant them. Operators and the server itself need no key.
     public enum Power: Sendable, Hashable {
         /// No key with special rights; the permissions of the client or its user apply.
         case client
@@ -19,7 +19,7 @@ public struct Caller: Sendable, Hashable {
     public var power: Power
     /// The user of the session, or nil if nobody is logged in.
     public var user: SessionUser?
-    /// The installation id sent by the SDK, or nil if it sent none.
+    /// The installation id of the request, or nil if it has none.
     public var installationId: String?
     /// Secrets hidden from the caller even if the keys would allow reading them.
     public var hiddenSecrets: HiddenSecrets = []
@@ -50,11 +50,11 @@ public struct Caller: Sendable, Hashable {
         self.installationId = installationId
     }
 
-    /// The installation id of requests made by cloud code.
+    /// The installation id of cloud-code requests that name no installation.
     public static let cloudInstallation = "cloud"
 
-    /// Whether the request comes from cloud code rather than from a device. Sign-ups by cloud code create no session,
-    /// and users it logs in can have any number of sessions.
+    /// Whether cloud code made the request and named no installation. Its sign-ups then create no session, and users it
+    /// logs in can have any number of sessions.
     public var isCloudCode: Bool { installationId == Self.cloudInstallation }
 
     /// The server itself, with all rights.
@@ -105,7 +105,7 @@ public struct RequestContext: Sendable {
     public var address: String
     /// The value of `Accept-Language`, or nil if the client sent none.
     public var languages: String?
-    /// Additional properties for cloud code, or nil without a request to the REST API, as for jobs and live queries.
+    /// Properties for cloud code, logs and traces, or nil without a REST request, as for scheduled jobs.
     public var facts: (any RequestFacts)?
 
     public init(

@@ -20,7 +20,7 @@ public final class SessionUser: Sendable, Hashable {
     }
 
     public let id: String
-    /// The id of the `_Session` row.
+    /// The id of the `_Session` row, or empty without a session.
     public let sessionId: String
     public let token: String
     /// The user's roles including inherited ones, as `role:<name>`.

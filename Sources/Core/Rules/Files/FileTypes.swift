@@ -3,7 +3,7 @@ import JSON
 
 /// Maps file extensions to MIME types, and decides which types browsers may display.
 package enum FileTypes {
-    /// Returns the type for a file name's extension in any case, or nil if the extension is missing or unknown.
+    /// Returns the type for a file name's extension, ignoring case, or nil if the extension is missing or unknown.
     package static func type(ofFile name: String) -> MediaType? {
         byExtension[FilePaths.fileExtension(of: name).asciiLowercased]
     }

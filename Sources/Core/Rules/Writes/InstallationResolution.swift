@@ -55,8 +55,8 @@ package struct InstallationResolution: Sendable {
     ///   - rows: All rows with the same id, installation id or device token.
     ///   - kept: The row to keep if two rows represent the device.
     /// - Throws: 101 if the row to update doesn't exist, 132 if other installations have the token and the body lacks
-    ///   an installation id, 135 if neither id belongs to a row and the body lacks a device type, or 136 if the row's
-    ///   identity changes.
+    ///   an installation id, 135 if a new installation's id belongs to no row and the body lacks a device type, or 136
+    ///   if the row's identity changes.
     package static func resolve(
         _ objectId: String?, _ device: DeviceIdentity, _ body: JSONObject, among rows: [InstallationRow],
         kept: Configuration.Installations.KeptRow

@@ -9,7 +9,7 @@ struct InstallationRules: SaveRules {
     var backend: Backend
 
     private var device = DeviceIdentity()
-    /// Whether the write contains values that identify its device, so it may apply to another row.
+    /// Whether the save is new or contains an id or the type of its device, so it may change another row.
     private var namesDevice = true
 
     init(backend: Backend) { self.backend = backend }

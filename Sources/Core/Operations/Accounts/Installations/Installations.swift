@@ -66,7 +66,7 @@ public struct Installations: Sendable, BackendPart {
     }
 
     /// Returns the id of the row that a save of a new installation would update, judging by the rows stored now, or nil
-    /// if it would create a row.
+    /// if it would create a row or fail.
     func same(_ save: Save) async throws -> String? {
         let device = DeviceIdentity(
             installationId: save.body["installationId"]?.stringValue,

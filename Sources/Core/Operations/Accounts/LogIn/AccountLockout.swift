@@ -8,11 +8,11 @@ import ServerConfiguration
 public struct Lockout: Sendable, BackendPart {
     let backend: Backend
 
-    /// Counts an attempt before its password is compared, so that concurrent attempts in any process can't exceed the
-    /// threshold. The attempt that reaches it locks the account.
+    /// Counts an attempt before its password or code is checked, so that concurrent attempts in all processes can't
+    /// exceed the threshold. The attempt that reaches it locks the account.
     ///
     /// - Parameter isOfFactor: Whether the attempt is for a second factor. Since codes are short, wrong codes lock the
-    ///   account briefly even without the option.
+    ///   account briefly even without `accountLockout`.
     /// - Throws: 101 if the account is locked.
     func reserveAttempt(of userId: String, isOfFactor: Bool = false, _ context: RequestContext) async throws {
         guard let policy = configuration.accountLockout ?? (isOfFactor ? Self.factorLockout : nil) else { return }
@@ -28,7 +28,7 @@ public struct Lockout: Sendable, BackendPart {
     /// exist.
     ///
     /// Each process keeps its own counts, but queries the database as often as for a real account. As with real
-    /// accounts, the name and the address count together, ignoring case if the options do.
+    /// accounts, the name and the address count together, ignoring case if log-ins do.
     ///
     /// - Throws: 101 if the name is locked.
     func reserveAttempt(ofUnknown username: String, _ email: String, _ context: RequestContext) async throws {

@@ -22,7 +22,7 @@ package final class UnknownAccounts: Sendable {
 
     /// Counts an attempt. The attempt that reaches the threshold locks the name.
     ///
-    /// - Parameter name: The user name and address, normalized so that all spellings are equal.
+    /// - Parameter name: The user name and address, in lower case if log-ins ignore case.
     /// - Returns: The remaining lock time, or nil if the name wasn't locked before this attempt.
     package func reserveAttempt(
         _ name: [String], _ policy: Configuration.AccountLockout,

@@ -23,13 +23,13 @@ extension MailUser {
 public struct AccountMails: Sendable, BackendPart {
     let backend: Backend
 
-    /// The error if emails can't be sent. parse-server sends a 500 here, which SDKs retry in vain.
+    /// The error if mail is not fully configured. parse-server sends a 500 here, which SDKs retry in vain.
     static let mailsAreMissing = ParseError(
         ParseError.commandUnavailable,
         "An appName, publicServerURL, and emailAdapter are required for password reset and email "
             + "verification functionality.")
 
-    /// Returns the mailer, and the URL with which links in emails begin.
+    /// Returns the mailer, and the base URL of links in emails.
     ///
     /// - Throws: 108 if mail is not fully configured.
     @discardableResult
@@ -68,8 +68,8 @@ public struct AccountMails: Sendable, BackendPart {
     /// The maximum number of counted links per user within ten minutes.
     private static let maxLinks = 10
 
-    /// Counts a link for a user and returns whether to send it. More emails would fill the mailbox and invalidate
-    /// earlier links. Links requested with the master key aren't limited.
+    /// Counts a link for a user and returns whether to send it. Too many emails would fill the mailbox and invalidate
+    /// earlier links. Callers with the rights of the master or read-only master key aren't limited.
     func allowsLink(to user: MailUser, _ context: RequestContext) -> Bool {
         context.caller.isMaster || services.linkMails.countOneMore(Name(user.id), limit: Self.maxLinks)
     }
@@ -130,11 +130,10 @@ public struct AccountMails: Sendable, BackendPart {
     /// The response time if a trigger may reject the link.
     static let levelTimeWithTrigger = Duration.seconds(1)
 
-    /// Runs `body` for an existing account, but responds at the same time as without an account.
+    /// Runs `body` and returns at `end`, so that the response time doesn't reveal whether an account exists.
     ///
     /// If `body` takes longer, for example in a slow trigger, it continues in the background.
     ///
-    /// - Parameter end: The time to respond.
     /// - Throws: Errors that `body` throws before `end`.
     func answer(at end: ContinuousClock.Instant, _ body: @escaping @Sendable () async throws -> Void) async throws {
         let (outcomes, outcome) = AsyncThrowingStream.makeStream(of: Void.self)

@@ -34,8 +34,8 @@ public struct EmailVerifications: Sendable, BackendPart {
 
     /// Evaluates an option that is a Boolean or an app function.
     ///
-    /// - Parameter request: The function's argument without the caller. For stored users the id suffices, since the
-    ///   function host loads the rest.
+    /// - Parameter request: The function's argument without data of the caller. For stored users the id suffices, since
+    ///   the function host loads the rest.
     /// - Throws: `ParseError` if the function fails.
     func isOn(
         _ option: Configuration.OptionFunction, _ context: RequestContext, _ request: () async throws -> JSONObject
@@ -128,7 +128,7 @@ public struct EmailVerifications: Sendable, BackendPart {
     /// `POST /verificationEmailRequest`: sends a new link to an address.
     ///
     /// - Throws: 108 if mail is not fully configured; 204 if the address is missing or 125 if it isn't a string; 205 if
-    ///   it has no account or -1 if it is already verified, unless the options hide that.
+    ///   it has no account or -1 if it is already verified, unless `emailVerifySuccessOnInvalidEmail` is set.
     public func requestVerification(_ body: JSONObject, _ context: RequestContext) async throws {
         let address = try AccountMails.address(in: body)
         try backend.mails.sender()
@@ -167,7 +167,7 @@ public struct EmailVerifications: Sendable, BackendPart {
         if !options.emailVerifyTokenReuseIfValid || token == nil || user.isExpired(at: context.now) {
             let new = AccountMails.mailToken()
             let expiry = AccountMails.expiry(after: options.emailVerifyTokenValidityDuration, context)
-            // If the address has changed meanwhile, this token would verify one that is no longer the user's.
+            // If the address has changed meanwhile, a link sent to the old address must not verify the new one.
             guard try await store.accounts.setToken(new, expiry: expiry, of: user, .verification) else { return }
             token = new
         }

@@ -19,7 +19,8 @@ public struct PasswordResets: Sendable, BackendPart {
     /// `POST /requestPasswordReset`: sends a link to an address.
     ///
     /// - Throws: 108 if mail is not fully configured; 204 if the address is missing, 125 if it isn't a string or 162 if
-    ///   the token isn't; 101 if the address has no account, unless the options hide that; errors of the trigger.
+    ///   the token isn't; 101 if the address has no account, unless `resetPasswordSuccessOnInvalidEmail` is set; errors
+    ///   of the trigger.
     public func requestPasswordReset(_ body: JSONObject, _ context: RequestContext) async throws {
         try backend.mails.sender()
         let options = configuration.accountMail

@@ -55,9 +55,9 @@ extension Users {
         return columns
     }
 
-    /// Passes a password that satisfies the other rules to the app's validator function.
+    /// Passes a password to the app's validator function, if there is one.
     ///
-    /// - Throws: 142 if the function rejects it, and errors of the function.
+    /// - Throws: 142 if the password is too long or the function rejects it, and errors of the function.
     private func checkByFunction(_ password: String) async throws {
         guard let policy = configuration.passwordPolicy, let ask = try function(.validatorCallback) else { return }
         try PasswordRules.checkLength(password)

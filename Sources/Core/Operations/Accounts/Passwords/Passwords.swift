@@ -30,7 +30,7 @@ public struct Passwords: Sendable {
     /// Hashes a password (`$2b$10$…`).
     ///
     /// - Parameter address: The IP address of the client.
-    /// - Throws: `ServiceUnavailable` if the queue is full, `CancellationError` if the caller left, or `ParseError` 1.
+    /// - Throws: `ServiceUnavailable` if the queue is full, `CancellationError` if the caller left, 1 if hashing fails.
     func hash(_ password: String, from address: String) async throws -> String {
         let request = Bcrypt(password, setting: Self.setting(cost: cost))
         let hash = try await pool.run(from: address, request)

@@ -41,7 +41,7 @@ public protocol AuthProvider: Sendable {
 
     /// Returns the provider's role in a user's log-ins.
     ///
-    /// - Parameter stored: The user's stored data for this provider.
+    /// - Parameter stored: The user's stored data for this provider, or the client's if none is stored.
     func policy(_ stored: JSONObject) -> AuthPolicy
 
     /// Returns the provider's role in a log-in, by default that of the stored data.
@@ -155,7 +155,7 @@ public struct AuthAttempt: Sendable {
     public var stored: JSONObject?
     /// The provider's options in the option `auth`.
     public var options: JSONObject
-    /// The user who changes `authData` or proves an additional factor, or nil for other checks.
+    /// The user whose `authData` changes or who proves an additional factor, or nil for other checks.
     public var userId: String?
     /// Whether the caller has full rights. In ``AuthProvider/shownData(_:of:_:)``, whether it may read everything.
     public var isMaster = false

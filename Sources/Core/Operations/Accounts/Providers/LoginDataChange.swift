@@ -24,7 +24,7 @@ struct LoginDataChange: Sendable {
 
     /// Returns the data after the change.
     ///
-    /// - Parameter current: The stored data, read under a lock.
+    /// - Parameter current: The stored data, read under a lock if the result is stored.
     /// - Throws: 141 if another request has used a single-use proof in the meantime.
     func applied(to current: JSONObject) throws(ParseError) -> JSONObject {
         for name in spent where current[name] ?? .null != base[name] ?? .null {
@@ -40,7 +40,7 @@ extension Providers {
     /// Checks claims with their providers in order, up to the first rejection.
     ///
     /// - Parameters:
-    ///   - stored: The user's `authData`, or empty for a new user.
+    ///   - stored: The user's `authData`, or empty to check the claims as new data.
     ///   - userId: The user, or nil for a new user or one whose identity is still being checked.
     ///   - subject: The user for JavaScript adapters of the app, and whether the client logs in as the user.
     func check(

@@ -20,8 +20,8 @@ package struct ModuleRequest: Sendable {
     package let installationId: String?
     /// The HTTP header fields without server keys.
     package let headers: JSONObject
-    /// The stored user without secrets and built-in providers' `authData`, or nil for a new user. Contains only the id
-    /// if the caller may not see more.
+    /// The stored user without secrets and built-in providers' `authData`, or nil if the user is new or not identified.
+    /// Contains only the id if the caller may not see more.
     package fileprivate(set) var stored: JSONObject?
     /// Whether the adapter gets the stored user as the original.
     package fileprivate(set) var hasOriginal = false

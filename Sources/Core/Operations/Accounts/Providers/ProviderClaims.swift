@@ -51,7 +51,7 @@ extension Providers {
 
     /// Returns the data of each provider, without empty data.
     ///
-    /// - Throws: 252 if the data is malformed or has an id for an unknown provider, 162 if an id isn't a string.
+    /// - Throws: 252 if the data is malformed or has an id for an unavailable provider, 162 if an id isn't a string.
     ///   Presets below 9 also accept integers and convert them to strings.
     func named(_ authData: JSONValue?) throws(ParseError) -> JSONObject {
         guard let authData, !authData.isNull else { return [:] }
@@ -117,7 +117,7 @@ extension Providers {
 
     /// Returns the users who are linked to any of the claimed ids, at most two per provider.
     ///
-    /// - Parameter isForAll: Whether to include users with an empty ACL, whom only the master key can log in.
+    /// - Parameter isForAll: Whether to include users with an empty ACL, whom clients can't log in.
     func owners(of claims: [ProviderClaims.Claim], isForAll: Bool) async throws -> [String] {
         var owners: Set<Name> = []
         for claim in claims {

@@ -11,7 +11,7 @@ extension Providers {
     ///
     /// - Parameters:
     ///   - value: The field `authData` of the update.
-    ///   - body: The other fields of the update.
+    ///   - body: All fields of the update.
     ///   - setsPassword: Whether the update sets a password.
     /// - Throws: 252 if the data is malformed or a provider is unknown, 208 if the id belongs to another user, 142 if
     ///   no log-in method would remain, and the errors of ``checkUpdate(_:of:with:stored:_:)``.

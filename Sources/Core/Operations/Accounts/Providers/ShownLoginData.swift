@@ -55,8 +55,8 @@ extension Providers {
         return values
     }
 
-    /// Returns the members of `given` that change the user's login data. Clients may send back the data that they got:
-    /// the iOS SDK sends the whole map with every save.
+    /// Returns the members of `given` that change the user's login data, without null. Clients may send back the data
+    /// that they got: the iOS SDK sends the whole map with every save.
     func withoutEchoes(
         _ given: JSONObject, of stored: JSONObject, _ userId: String, _ context: RequestContext
     ) async -> JSONObject {

@@ -4,7 +4,7 @@ import ParseStorage
 import Rules
 
 extension Sessions {
-    /// Returns the user of a session token, with all roles.
+    /// Returns the user of a session token, with the user's roles.
     ///
     /// - Throws: 209 if the token is unknown or expired, or its user doesn't exist.
     public func user(token: String, now: ParseDate) async throws -> SessionUser {
@@ -37,7 +37,7 @@ extension Sessions {
         return entry
     }
 
-    /// Returns a user with all roles as if logged in, without creating or caching a session or calling triggers.
+    /// Returns a user with roles as if logged in, without creating or caching a session or calling triggers.
     ///
     /// - Throws: 101 if the user doesn't exist.
     public func user(viewedAs id: String) async throws -> SessionUser {

@@ -91,7 +91,7 @@ package final class SessionCache: Sendable {
         }
     }
 
-    /// Evicts the sessions of a changed user. As in parse-server, running requests keep the record they started with.
+    /// Evicts a user's sessions. As in parse-server, running requests keep the record they started with.
     package func invalidate(user id: String) {
         state.withLock {
             $0.generation += 1

@@ -12,7 +12,7 @@ public struct Sessions: Sendable, BackendPart {
     struct OpenedSession: Sendable {
         var token: String
         var user: SessionUser
-        /// The members of the response to `POST /sessions`.
+        /// The session as JSON, for responses.
         var body: JSONObject
 
         /// Returns the token for the response, or nil if it is hidden from the caller.

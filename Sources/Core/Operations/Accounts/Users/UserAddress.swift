@@ -19,7 +19,7 @@ extension UserRules {
         ]
     }
 
-    /// Returns the user as it will be stored, for app functions.
+    /// Returns the user as it will be stored, without password and `authData`, for app functions.
     func subject(_ save: Save, _ stored: JSONObject) -> JSONObject {
         let secret: Set<Name> = ["password", "authData"]
         return stored.merging(save.body.filter { !secret.contains($0.key) }) { $1 }
