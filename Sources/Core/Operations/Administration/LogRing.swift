@@ -32,7 +32,7 @@ public final class LogRing: Sendable {
         }
 
         /// Truncates a text of more than 1,000 bytes to its first 1,000 characters, like parse-server's cloud-code
-        /// logs. Lines may quote client input, so stored lines are truncated too.
+        /// logs. Lines may quote client input, so they are truncated before they are stored.
         static func cut(_ text: String) -> String {
             text.truncated(to: 1000, "... (truncated)")
         }

@@ -103,7 +103,7 @@ final class OptionsInForce: Sendable {
     }
 
     struct Applied {
-        /// The read of the stored values that was applied last.
+        /// The number of the read whose values were applied last.
         var read = 0
         var rows: [StoredOption] = []
     }

@@ -161,7 +161,7 @@ public struct Transactions: Sendable, BackendPart {
         )
     }
 
-    /// Rejects writes that the caller's keys don't allow, and writes to missing classes that clients may not create.
+    /// Rejects writes that the caller's power doesn't allow, and writes to missing classes that clients may not create.
     ///
     /// - Throws: 119 in both cases.
     func checkChange(_ operation: String, _ className: String, _ caller: Caller) throws(ParseError) {

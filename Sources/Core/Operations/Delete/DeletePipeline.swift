@@ -32,7 +32,7 @@ public struct DeletePipeline {
         var cloudContext: JSONObject?
     }
 
-    /// Runs the checks and before-triggers of a deletion ahead of its transaction, if the app may have triggers.
+    /// Runs the checks and before-triggers of a deletion ahead of its transaction, if there are triggers or observers.
     func callTriggers(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> TriggerOutcome
     {
         guard backend.triggers.isObserved else { return TriggerOutcome() }

@@ -29,7 +29,7 @@ struct Find: Sendable {
     var shorten: Int?
     /// The expected cost, or nil if it is unknown.
     var cost: Cost?
-    /// The result of the triggers, or nil if the find reaches none.
+    /// The result of the before-triggers, or nil if the find reaches no triggers.
     var triggered: TriggeredFind?
 
     /// - Throws: 102 or 107 if the parameters are invalid.

@@ -24,7 +24,7 @@ enum ReadRules {
         guard find.target == "_User", let user = find.caller.user, user.id.hasSameBytes(as: find.objectId),
             !user.token.isEmpty
         else {
-            // An operator viewing as a user has no session.
+            // Another object, or the user as viewed by an operator, who has no session.
             return [:]
         }
         return ["sessionToken": .string(user.token)]
@@ -49,7 +49,7 @@ extension Permissions {
         return access
     }
 
-    /// Limits the access for an object that is passed to triggers to the fields that the caller may see.
+    /// Hides the fields that the caller may not see from an object passed to triggers.
     func protect(_ schema: ClassSchema, _ objectId: String, _ caller: Caller, _ access: inout ReadAccess) {
         guard !caller.readsEverything else { return }
         access.loginData = services.loginDataView

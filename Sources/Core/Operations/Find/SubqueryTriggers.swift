@@ -105,7 +105,7 @@ extension FindTriggers {
         return objects
     }
 
-    /// Whether a find may reach a class with find triggers: its own, an included one, or a subquery's.
+    /// Whether a find may reach a class with find triggers: its own, a redirected or included one, or a subquery's.
     func reachesFindTriggers(_ className: String, _ options: FindOptions) -> Bool {
         hasFindTrigger(className) || options.redirectKey != nil || options.includesAll
             || options.includes.contains { path in path.indices.contains { mayReachTrigger(className, path[...$0]) } }

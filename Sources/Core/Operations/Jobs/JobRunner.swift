@@ -56,7 +56,7 @@ public final class JobRunner: Sendable {
     }
 
     enum Refusal: Error {
-        /// The job is exclusive and already running, or another process has started the scheduled run.
+        /// The job is exclusive and already running, or another process starts or has started scheduled runs.
         case isRunning
         /// The limit of concurrent jobs is reached.
         case isFull

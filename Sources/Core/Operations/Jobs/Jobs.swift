@@ -60,7 +60,7 @@ public struct Jobs: Sendable, BackendPart {
         return try await backend.saving.create("_JobSchedule", schedule, context)
     }
 
-    /// Runs scheduled jobs until the task is cancelled. Returns at once if `jobSchedules` is off or no job can run.
+    /// Runs scheduled jobs until cancelled. Returns at once if `jobSchedules` is off or the backend has no ``JobSet``.
     public func followSchedules() async {
         guard let runner = services.jobRunner, configuration.jobSchedules else { return }
         await JobScheduler(runner: runner, clock: services.clock, pause: services.extensions.schedulePause).run()
@@ -98,6 +98,6 @@ public struct JobCall: Sendable {
     /// The request that started the job. For scheduled runs, a request of the server itself.
     public let context: RequestContext
     /// A function that reports progress. The text becomes the message of the run. Of several reports in quick
-    /// succession only the last is written.
+    /// succession, all but the last may be skipped.
     public let message: @Sendable (String) -> Void
 }

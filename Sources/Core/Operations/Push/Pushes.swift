@@ -67,7 +67,7 @@ public struct Pushes: Sendable, BackendPart {
         if body.hasTextsOfLocalesOnly {
             logger.warning("push has no default text for devices with other locales", metadata: ["push": "\(push.id)"])
         }
-        // The trigger sees the row before sending begins.
+        // Called before waking the queue, so that the trigger usually sees the row before sending begins.
         await callAfterSave(of: push.id)
         if push.due == nil { services.extensions.pusher?.wake() }
         return push.id

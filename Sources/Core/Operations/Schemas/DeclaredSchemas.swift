@@ -101,7 +101,7 @@ public struct DeclaredSchemas: Sendable {
             """)
     }
 
-    /// Denies clients adding fields to classes that aren't declared.
+    /// Denies clients `addField` on the classes that aren't declared.
     private func closeOthers() async throws {
         for schema in others {
             try await catalog.change(schema.name) { current in

@@ -37,7 +37,7 @@ public enum TriggerEvent: String, Sendable, CaseIterable {
     /// Before an object is created or updated. Can change (not for `@Config`) or reject the save.
     case beforeSave
     /// After an object was created or updated. Can replace the response. Errors are only logged, but fail the request
-    /// for `@Config`. That of `_User` also runs after a log-in with an auth provider.
+    /// for `@Config`. The trigger of `_User` also runs after a log-in with an auth provider.
     case afterSave
     /// Before an object is deleted. Can reject the deletion.
     case beforeDelete
@@ -62,8 +62,8 @@ public typealias Trigger = @Sendable (TriggerCall) async throws -> TriggerAnswer
 public struct TriggerCall: Sendable {
     public let event: TriggerEvent
     public let className: String
-    /// The object to be saved, or as saved or deleted. For account events, the user or the session. For `beforeSave`,
-    /// fields that the client sent as operators remain operators.
+    /// The object to be saved, or the saved or deleted object. For account events, the user or the session. For
+    /// `beforeSave`, fields that the client sent as operators remain operators.
     public let object: JSONObject
     /// The stored object before a save, as visible to the caller. Nil for new objects, objects too large to decode, and
     /// other events. For a new installation that updates an existing row, only that row's id.

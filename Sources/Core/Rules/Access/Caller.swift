@@ -21,7 +21,7 @@ public struct Caller: Sendable, Hashable {
     public var user: SessionUser?
     /// The installation id of the request, or nil if it has none.
     public var installationId: String?
-    /// Secrets hidden from the caller even if the keys would allow reading them.
+    /// Secrets hidden from the caller even if its power allows reading them.
     public var hiddenSecrets: HiddenSecrets = []
 
     /// Secrets hidden from console operators, who could use them to write as a user and bypass the audit log.

@@ -70,7 +70,7 @@ package struct ProtectedFields: Sendable {
         }
     }
 
-    /// Merges the option's protected fields into the schema returned by a schema change.
+    /// Merges the fields of the option `protectedFields` into the schema returned by a schema change.
     package func describe(_ className: String, in object: JSONObject) -> JSONObject {
         guard let option = configured[className], var permissions = object["classLevelPermissions"]?.objectValue else {
             return object

@@ -65,7 +65,7 @@ package struct FileNaming {
     }
 
     /// Whether a name can result from a client's upload. Clients can write any name into a file field, so other names
-    /// must not grant access to the store.
+    /// must not get signed URLs.
     ///
     /// - Parameter isPreserved: Whether uploads keep the clients' file names (`preserveFileName`).
     package static func isOfUpload(_ name: String, isPreserved: Bool) -> Bool {

@@ -50,7 +50,7 @@ public struct OwnRecords: Sendable, BackendPart {
                 if user.recordSize == 0 { _ = try await me(context, isResponse: false) }
             }
         } catch is CancellationError where !Task.isCancelled {
-            // The caller disconnected. Running work continues anyway.
+            // The caller disconnected, but its request continues, here without the size.
         }
     }
 

@@ -151,7 +151,7 @@ public struct EmailVerifications: Sendable, BackendPart {
     }
 
     private func sendVerification(to user: MailUser, _ email: String, _ context: RequestContext) async throws {
-        // Anyone can request links, and each request passes the whole user to app functions, so they are limited.
+        // Anyone can request links. If each request passes the whole user to app functions, requests are limited.
         let asks = configuration.cloudMain.app?.functions.contains { ![.validatorCallback, .masterKey].contains($0) }
         guard asks != true || backend.mails.allowsLink(to: user, context) else { return }
         let options = configuration.accountMail

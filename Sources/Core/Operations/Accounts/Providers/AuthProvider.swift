@@ -7,7 +7,7 @@ public import ServerConfiguration
 ///
 /// To add a provider, implement ``validate(_:_:)`` and register the type where the server is assembled.
 public protocol AuthProvider: Sendable {
-    /// Rejects invalid options. Called once before the server starts, unless the provider is disabled.
+    /// Rejects invalid options. Called once before the server starts, if the option `auth` enables the provider.
     ///
     /// - Parameters:
     ///   - name: The provider's name in the option `auth`, for error messages.

@@ -18,7 +18,7 @@ struct AuthSubject: Sendable {
 package struct ModuleRequest: Sendable {
     package let address: String
     package let installationId: String?
-    /// The HTTP header fields without server keys.
+    /// The HTTP header fields without server keys, passwords and cookies.
     package let headers: JSONObject
     /// The stored user without secrets and built-in providers' `authData`, or nil if the user is new or not identified.
     /// Contains only the id if the caller may not see more.

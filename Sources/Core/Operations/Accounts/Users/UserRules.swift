@@ -151,7 +151,7 @@ struct UserRules: SaveRules {
         save.body["authData"] = try linking.map { .object(try $0.applied(to: $0.base)) }
         backend.users.normalizeNames(&save.body)
         try await completeAddress(&save, objectId)
-        // Users can't lock themselves out, but the master key can lock out anyone.
+        // Users can't lock themselves out, but callers with full rights can lock out anyone.
         if save.body["ACL"] != nil, !save.caller.writesEverything {
             save.acl = try ObjectACL.ofUser(
                 save.body["ACL"], objectId: objectId, isUpdate: true,
@@ -159,7 +159,7 @@ struct UserRules: SaveRules {
         }
     }
 
-    /// Enqueues emails in the transaction that stores their users.
+    /// Enqueues the user's emails in the transaction that stores the user.
     private func sendMails(_ save: Save) async throws {
         guard let id = save.objectId ?? save.newId else { return }
         let email = save.body["email"]?.stringValue
