@@ -39,7 +39,7 @@ package final class HashingPool<Input: Sendable, Output: Sendable>: Sendable {
     /// Computes the output for an input when it is the sender's turn.
     ///
     /// - Parameter address: The IP address of the client.
-    /// - Throws: `ServiceUnavailable` if the queue has no slot for the job, `CancellationError` if the caller leaves.
+    /// - Throws: `ServiceUnavailable` if the full queue drops the job, `CancellationError` if the caller leaves.
     package func run(from address: String, _ input: Input) async throws -> Output {
         let caller = CallerPresence.current
         let source = FairQueue<Job>.Source(Sender(address: address), caller.map { ObjectIdentifier($0) })
