@@ -18,13 +18,13 @@ public struct ParseRoutes: RequestHandler {
     package let errors: ErrorReply
     let limits: CurrentLimits
     let declaredLimits: CurrentLimits?
-    /// The cloud functions and jobs, or nil without cloud code.
+    /// Runs cloud functions and declares their rate limits, or nil to offer no functions.
     let cloud: CloudEngine?
     /// Limits the extra concurrent calls of all batches together. At the limit, batches run their calls one at a time,
     /// so no batch waits for another.
     let batchCalls = Gate(capacity: 500)
 
-    /// - Parameter cloud: The cloud functions and jobs, or nil without cloud code.
+    /// - Parameter cloud: Runs cloud functions, or nil to offer none.
     public init(backend: Backend, cloud: CloudEngine? = nil, logger: Logger) {
         self.backend = backend
         self.cloud = cloud

@@ -76,7 +76,7 @@ package struct Route: Sendable {
 
         package init(rawValue: Int) { self.rawValue = rawValue }
 
-        /// A route that requires the master key or the read-only master key.
+        /// A route that requires the rights of the master key or of the read-only master key.
         package static let master = Traits(rawValue: 1 << 0)
         /// A route allowed in a batch.
         package static let batchable = Traits(rawValue: 1 << 1)

@@ -16,7 +16,7 @@ package final class RequestRecord: Sendable {
         package var user: String?
         /// The SDK and its version, such as `js8.2.0`.
         package var client: String?
-        /// The kind of server key: `master`, `readOnlyMaster` or `maintenance`, or nil for a client.
+        /// The rights beyond a client's: `master`, `readOnlyMaster` or `maintenance`, or nil if the caller has none.
         package var power: String?
 
         package init(user: String? = nil, client: String? = nil, power: String? = nil) {

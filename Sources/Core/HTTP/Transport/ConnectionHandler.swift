@@ -93,7 +93,7 @@ struct ConnectionHandler: Sendable {
                         isResting = try await rests
                     }
                 } catch {
-                    // The client left, memory is full or a WebSocket handler failed. No response is sent.
+                    // For example, the client left, memory is full or a WebSocket handler failed. No error is sent.
                     logger.trace("connection ended", metadata: ["error": "\(error)"])
                 }
                 connection.close()

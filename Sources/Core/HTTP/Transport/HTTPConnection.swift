@@ -115,7 +115,7 @@ package final class HTTPConnection: Sendable {
         try await channel.writeAndFlush(ByteBuffer()).get()
     }
 
-    /// Closes the connection unless a request has begun, even if its body is still arriving.
+    /// Closes the connection unless it has a request, which may be running or still arriving.
     func closeIfIdle() {
         channel.eventLoop.execute { [self] in
             if activity.withLock({ $0.idleTime }) != nil { close() }

@@ -49,7 +49,7 @@ package struct IncomingRequest {
     package var isConditional: Bool { method == "GET" || method == "HEAD" }
 }
 
-/// A request id, for the log and the header `X-Request-Id`.
+/// The id of a request, in the header `X-Request-Id`, the log, traces and audit entries.
 public struct RequestID: Sendable, CustomStringConvertible {
     private let number: UInt64
     private let given: String?

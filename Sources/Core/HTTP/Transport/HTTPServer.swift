@@ -16,7 +16,8 @@ public struct HTTPServer: Service {
         public var idle: Duration = .seconds(60)
         /// The maximum time that a client may read nothing of its response.
         public var stall: Duration = .seconds(20)
-        /// The minimum time that a slow transfer gets if others need its memory.
+        /// The minimum time for a slow transfer if others need its memory or connection, and the maximum time without
+        /// progress for a body after its response or during shutdown.
         public var grace: Duration = .seconds(2)
         /// The time limit for a body or a response held in memory, extended by one second per 64 KB transferred.
         public var transfer: Duration = .seconds(300)
@@ -44,7 +45,7 @@ public struct HTTPServer: Service {
     public struct Additions: Sendable {
         /// The handler of WebSocket connections, or nil to support none.
         public var webSockets: (any WebSocketHandler)?
-        /// The request meters for `/metrics`, or nil to record none.
+        /// The request meters, or nil to record none.
         public var meters: RequestMeters?
         /// The tracer of requests, or nil to trace none.
         package var tracer: RequestTracer?

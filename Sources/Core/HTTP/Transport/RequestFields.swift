@@ -1,7 +1,7 @@
 import Encoding
 import Logging
 
-/// The log fields of a request that has ended.
+/// The fields of a request that has ended, for its log line and its span.
 package struct RequestFields: Sendable {
     let id: RequestID
     let method: String
@@ -34,7 +34,7 @@ package struct RequestFields: Sendable {
     /// The maximum length of a logged path in bytes.
     private static let longestPath = 256
 
-    /// The path for the log. The name of a file grants access to it, so it is left out.
+    /// The path for the log and the span, without a file's name, which grants access to the file.
     var displayedPath: String {
         if let route, !route.hasPrefix("/files") { return path }
         guard let start = lengthToFile else { return path }

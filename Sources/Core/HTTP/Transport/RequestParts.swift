@@ -165,8 +165,8 @@ package final class RequestParts: Sendable {
     }
 }
 
-/// A request that can't be separated from what follows, or that a proxy could interpret differently. The client gets
-/// the reason, and the connection is closed.
+/// A request that isn't valid HTTP/1.1 or 1.0, or that a proxy could interpret differently. The client gets the reason,
+/// and the connection is closed.
 struct MalformedRequest: Error, Equatable {
     let reason: String
 

@@ -7,7 +7,7 @@ import NIOHTTP1
 import Synchronization
 import Telemetry
 
-/// Answers one request on a connection.
+/// Reads, answers and logs the requests of all connections of a server.
 struct Responder: Sendable {
     let handler: any HTTPHandler
     private let crossOrigin: CrossOrigin
@@ -241,7 +241,7 @@ struct Responder: Sendable {
         if let ticket { transferTimeout.moved(ticket, bytes: piece.readableBytes, pauses: isStreamed) }
     }
 
-    /// Sends a response in one write. If the client hasn't read the previous one, the transfer timeout and the memory
+    /// Sends a response in one write. If the connection can't take it all at once, the transfer timeout and the memory
     /// limit for unread responses apply.
     private func sendSmall(_ buffer: ByteBuffer, on connection: HTTPConnection) async throws {
         if connection.write(buffer) { return }

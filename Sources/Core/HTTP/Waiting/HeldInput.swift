@@ -64,7 +64,7 @@ package final class HeldInput: Sendable {
         }
     }
 
-    /// Removes the bytes that a request consumed.
+    /// Removes bytes that a request or the WebSocket connection has consumed.
     @inline(never)
     package func remove(_ count: Int) {
         state.withLock { state in

@@ -3,7 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Threads for requests that would block an event loop for too long, such as those with large bodies.
+/// Threads for work that would block an event loop for too long, such as requests with large bodies.
 ///
 /// The whole task of such a request runs here instead of on its connection's event loop: reading, checking and freeing
 /// the body, and building statements from it. The server's own work runs first, then that of the sender that has used
@@ -18,7 +18,7 @@ package final class LongWork: TaskExecutor {
     /// The thread for bodies of 4 MB and more.
     package static let giant = LongWork(threads: 1)
 
-    /// The thread for backups, which read and write for minutes.
+    /// The thread for the console's backups, which read and write for minutes.
     package static let backups = LongWork(threads: 1)
 
     /// The threads for matching changes with live queries.

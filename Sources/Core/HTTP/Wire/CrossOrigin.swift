@@ -36,7 +36,7 @@ package struct CrossOrigin: Sendable {
 
     /// Returns the fields for a response, in wire format.
     ///
-    /// - Parameter origin: The origin of the web page, or nil if the caller isn't a page.
+    /// - Parameter origin: The request's header `Origin`, or nil if missing.
     package func lines(origin: String?) -> [UInt8] {
         origin.flatMap { byOrigin[$0] } ?? fallback
     }

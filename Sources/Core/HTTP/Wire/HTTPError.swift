@@ -19,7 +19,7 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The error for a body that exceeds the size limit.
     public static let bodyTooLarge = HTTPError(status: 413, message: "request entity too large")
 
-    /// The error for a request or response if memory is full.
+    /// The error for a request or response if memory is full or too many bodies wait for it.
     package static let overloaded = HTTPError(status: 503, message: "The server is busy. Please try again later.")
 
     /// The error for a connection that ended before the body did.

@@ -4,7 +4,7 @@ package enum HeaderName: UInt8, CaseIterable, Sendable {
     case authorization, contentEncoding, contentLength, contentType, entityTag, expect, host, ifModifiedSince
     case ifNoneMatch, ifRange, origin, range, transferEncoding, forwardedFor, forwardedProtocol, forwardedHost
     case requestedWith, pageLocale, requestID, traceParent, traceState
-    // Sent by Parse clients.
+    // Sent by Parse clients and, in calls of cloud code, by webhook servers.
     case parseApplicationID, parseSessionToken, parseMasterKey, parseMaintenanceKey, parseInstallationID
     case parseClientKey, parseJavascriptKey, parseWindowsKey, parseRESTAPIKey, parseClientVersion, parseCloudContext
     case parseRequestID, parseUploadMode, parseFileMaximumUploadSize, parseFileDirectory, parseFileMetadata

@@ -54,7 +54,7 @@ public struct Reply: Sendable {
     /// Header fields in addition to those of every response.
     public var headers: [(String, String)]
     public var body: Body
-    /// The Parse error code for the log, or nil if the response isn't a Parse error.
+    /// The Parse error code for the log and the span, or nil if the response isn't a Parse error.
     package var code: Int?
     /// Whether the response has no CORS fields, so that only pages of the server's own origin can read it.
     package var isForOwnOrigin = false

@@ -46,7 +46,7 @@ extension RouteTable {
         },
     ]
 
-    /// Other routes that require the master key.
+    /// Other routes that require the rights of the master key or of the read-only master key.
     static let administration =
         [
             Route(.get, "aggregate/:class", [.master, .batchable]) { routes, call in
@@ -162,7 +162,7 @@ extension RouteTable {
     }
 }
 
-/// Routes that list and change declared webhooks.
+/// Routes that list, create, change and delete webhooks.
 extension RouteTable {
     static let hooks =
         hookRoutes("hooks/functions", "/:name", areFunctions: true) { .function($0[0]) }

@@ -55,7 +55,7 @@ extension ParseRoutes {
         return try await finish(outcomes, replies, context.caller)
     }
 
-    /// Runs each call's follow-up work after the commit, even if another's fails, because its changes are stored.
+    /// Runs each call's follow-up work after the commit, even if another's fails, because all changes are stored.
     ///
     /// - Throws: The first error.
     private func finish(_ outcomes: [TransactionOutcome], _ replies: [[UInt8]], _ caller: Caller) async throws

@@ -10,7 +10,7 @@ import Platform
 extension RouteTable {
     static let functions = [
         Route(.post, "functions/:name", [.batchable, .idempotent, .form]) { routes, call in
-            // The caller's record counts toward the memory limit until the function returns.
+            // The calling user's object counts toward the memory limit until the function returns.
             try await HeldMemory.run(in: .values, depth: call.envelope.origin.memoryDepth) {
                 try await routes.callFunction(call)
             }

@@ -82,7 +82,7 @@ package final class MonitoringRoutes: Sendable {
 
     private static let vary = "Accept, Accept-Encoding"
 
-    /// These fields aren't indexed, because only the monitoring routes use them.
+    /// Reads a field that `HeaderName` lacks, because only the monitoring routes use it.
     private static func field(_ name: String, _ request: IncomingRequest) -> String? {
         let values = request.headers.all.filter { $0.name.asciiLowercased == name }.map(\.value)
         return values.isEmpty ? nil : values.joined(separator: ",")

@@ -23,7 +23,7 @@ public struct ApplicationKeys: Sendable {
     public var javascriptKey: String?
     public var dotNetKey: String?
     public var restAPIKey: String?
-    /// Addresses allowed to use the master key.
+    /// Addresses allowed to use the master key and the administrators' keys.
     public var masterKeyAddresses: AddressList
     /// Addresses allowed to use the read-only master key.
     public var readOnlyMasterKeyAddresses: AddressList

@@ -64,13 +64,13 @@ package struct Dispatcher: HTTPHandler {
         return length <= opener.maximumBodySize
     }
 
-    /// Whether the peer is a trusted proxy, whose request ids are accepted.
+    /// Whether the peer is a trusted proxy, whose request ids and trace contexts may be used.
     package func believes(peer: String) -> Bool { opener.trustProxy.trusts(peer: peer) }
 
     /// Returns the path template of a metrics row, or nil for unrouted paths.
     package func route(ofRow number: Int) -> String? { MeasuredRoutes.route(ofRow: number) }
 
-    /// The response if the server lacks the memory for a request.
+    /// The response that replaces one for which the server lacks the memory.
     package var overloaded: Reply { errors.reply(to: HTTPError.overloaded, requestID: RequestID(0)) }
 
     /// Responds to a request. Errors become error responses.

@@ -29,7 +29,7 @@ public struct Envelope: Sendable {
     public var isBatchElement: Bool
     /// Whether the request is a POST that overrides its method in the body.
     public var isOverridden = false
-    /// The authority of a site within the server, or nil for client requests.
+    /// The authority of a site within the server, or nil for requests of clients and cloud code.
     public var authority: RequestAuthority?
 
     public init(
@@ -49,11 +49,11 @@ public struct Envelope: Sendable {
         self.isBatchElement = isBatchElement
     }
 
-    /// The short request id used in the log.
+    /// The id of the HTTP request, as in the log, or 0 for a request of cloud code.
     public var id: RequestID { origin.requestID }
     /// The caller's credentials as sent. The keys, but not the session token, have been checked.
     public var credentials: Credentials { origin.credentials }
-    /// The rights that the caller's keys grant.
+    /// The rights that the caller's keys grant, or that the console or cloud code has without keys.
     public var power: Caller.Power { origin.power }
     /// The URL of the mount path as the client sees it, for links to this server.
     public var mountURL: String { origin.mountURL }

@@ -193,7 +193,7 @@ struct EnvelopeOpener: Sendable {
     }
 }
 
-/// The method override: SDKs send most requests as `POST` with `_method` in the body.
+/// The method override: some SDKs send most requests as `POST` with `_method` in the body.
 enum MethodOverride {
     /// Returns the method's name after an override, in upper case, and removes the override from the body.
     ///

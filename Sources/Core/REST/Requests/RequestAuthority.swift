@@ -17,7 +17,7 @@ public final class RequestAuthority: Sendable {
     let power: Caller.Power
     /// The caller that reads and cloud functions run as, or nil for the rights of ``power``.
     public let viewAs: ViewAs?
-    /// The object's update time as last seen by the site's user, or nil to write without this check.
+    /// The update time that the object must still have for a write, or nil to skip this check.
     public let ifUpdatedAt: ParseDate?
     /// The length in bytes above which values are truncated, or nil to return them whole.
     public let shorten: Int?

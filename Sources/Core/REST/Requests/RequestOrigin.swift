@@ -8,11 +8,11 @@ public import Telemetry
 
 /// The sender and transport details of a request. All calls of a batch share one origin.
 public final class RequestOrigin: Sendable {
-    /// The short request id used in the log.
+    /// The id of the HTTP request, as in the log, or 0 for a request of cloud code.
     public let requestID: RequestID
     /// The caller's credentials as sent. The keys, but not the session token, have been checked.
     public let credentials: Credentials
-    /// The rights that the caller's keys grant.
+    /// The rights that the caller's keys grant, or that the console or cloud code has without keys.
     public let power: Caller.Power
     /// The client's IP address, as reported by trusted proxies.
     public let address: String
@@ -109,8 +109,8 @@ package enum ClientVersion {
         }
     }
 
-    /// Whether a client understands `{"__op":"Delete"}` as the value of a deleted field in a response: clients that
-    /// name no SDK, and the JavaScript SDK since 1.9. Others would store the operation as the field's value.
+    /// Whether a client understands `{"__op":"Delete"}` as the value of a deleted field in a response: clients that name
+    /// no SDK and version, and the JavaScript SDK since 1.9. Others would store the operation as the field's value.
     package static func takesDeletions(_ text: String?) -> Bool {
         guard let text = text?.asciiLowercased else { return true }
         let isOfName = { (character: Character) in character.isASCII && character.isLetter || character == "-" }
