@@ -17,7 +17,7 @@ package struct Deployment: Sendable {
     package let dataFolder: String
     /// The path of the configuration file, or nil without a file.
     package let configurationFile: String?
-    /// Whether the options come from the app's own index.js, which other commands don't run.
+    /// Whether the options come from the app's own index.js, which only `roost serve` runs.
     let isApp: Bool
     /// The folder of the configuration file, or nil without a file.
     package let configurationFolder: String?
@@ -25,7 +25,7 @@ package struct Deployment: Sendable {
     /// Reads the configuration.
     ///
     /// - Parameters:
-    ///   - arguments: The arguments of `roost serve`: the configuration file, unless the first argument is a flag, then
+    ///   - arguments: The command's arguments: the configuration file, unless the first argument is a flag, then
     ///     options as flags. Without a file, roost.json in the current folder is read.
     ///   - environment: The environment variables.
     ///   - needsKeys: Whether `appId` and `masterKey` are required. Commands that only use the database don't need

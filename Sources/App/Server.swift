@@ -126,7 +126,7 @@ struct CertificateReload: Service {
 
 /// Additions to the server, and replacements for its parts.
 public struct ServerExtensions: Sendable {
-    /// Triggers, observers and login providers.
+    /// Additions to the backend, such as triggers, observers and login providers.
     public var backend = BackendExtensions()
     /// Hosts of cloud code in addition to the server's own.
     public var cloudHosts: [any CloudHost] = []
@@ -134,7 +134,7 @@ public struct ServerExtensions: Sendable {
     public var files: (any FileStorage)?
     /// Additions to the HTTP server, such as a WebSocket handler.
     public var http = HTTPServer.Additions()
-    /// The deployment that features can back up, or nil for none.
+    /// The deployment, for the console's backups and its sign-in command, or nil if unknown.
     package var deployment: Deployment?
 
     /// Creates extensions that change nothing.

@@ -5,7 +5,7 @@ package import Logging
 import Platform
 import ServerConfiguration
 
-/// `roost files`: works on the file stores of a deployment without the server.
+/// `roost files` and `roost doctor --files`: work on the file stores of a deployment without the server.
 package struct StoreWork: Sendable {
     private let deployment: Deployment
     private let logger: Logger

@@ -3,8 +3,8 @@ import JSON
 import Platform
 import Synchronization
 
-/// Shows the progress of a command: one changing line at a terminal, otherwise a line for each completed step. Scripts
-/// get JSON.
+/// Shows the progress of a command: a line for each completed step and, at a terminal, one changing line. Scripts get
+/// JSON.
 final class ProgressLines: Sendable {
     private struct State {
         var lastPrinted = ContinuousClock.now - .seconds(1)
@@ -68,7 +68,7 @@ final class ProgressLines: Sendable {
 }
 
 enum TerminalText {
-    /// Replaces control characters, so that clients' names can't move the cursor, hide lines or change the clipboard.
+    /// Replaces control characters, so that clients' text can't move the cursor, hide lines or change the clipboard.
     static func plain(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isControl) else { return text }
         return String(String.UnicodeScalarView(text.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }))

@@ -6,7 +6,7 @@ import ParseModel
 import Platform
 import ServerConfiguration
 
-/// `roost backup`: writes the embedded PostgreSQL and uploaded files on disk to one archive, even of a running server.
+/// A backup by `roost backup` or the console: one archive of the embedded PostgreSQL and the uploaded files on disk.
 package struct Backup: Sendable {
     package struct Report: Sendable {
         /// The size of the archive in bytes.

@@ -24,9 +24,9 @@ package struct Export: Sendable {
     }
 
     package enum Progress: Sendable {
-        /// Rows of a class were written, `count` in total so far. `of` is the estimated total, or nil if unknown.
+        /// Rows of a class or relation were written, `count` so far. `of` is the estimated total, or nil if unknown.
         case rows(table: String, count: Int, of: Int?)
-        /// A class is complete.
+        /// A class or relation is complete.
         case table(name: String, count: Int)
         /// Files were copied, `count` in total so far.
         case files(count: Int)
@@ -105,7 +105,7 @@ package struct Export: Sendable {
         return result
     }
 
-    /// Returns the file name of a class. Class names need no escaping unless another program created them.
+    /// Returns the file name of a class or relation. Only names created by other programs need escaping.
     static func fileName(of table: String) -> String {
         // Names of relations contain colons. A leading dot would hide the file.
         let name = PercentEncoding.encode(table).replacing("%3A", with: ":")

@@ -10,7 +10,7 @@ package final class FreshFolder: Sendable {
 
     /// Creates and locks the hidden folder.
     ///
-    /// - Parameter target: The final path, which must not exist or be an empty folder.
+    /// - Parameter target: The final path: an empty folder, or a path that doesn't exist.
     /// - Throws: `CommandFailure`, or the error of removing a killed process's leftovers.
     package init(target: String) throws {
         let files = FileManager.default

@@ -58,8 +58,8 @@ struct CloudFeature: Feature {
 
     func prepare() async throws { try await engine.start() }
 
-    /// Passes the server's own address to cloud code, which needs it for file uploads. With TLS, it is the public URL,
-    /// whose host the certificate covers.
+    /// Passes the server's own address to cloud code, which needs it for file uploads. With TLS, it is the configured
+    /// URL, whose host the certificate covers.
     func listening(on port: Int) { nodeHost?.serve(at: Deployment.ownAddress(configuration, port: port)) }
 
     func stop() async { await engine.shutdown() }

@@ -12,7 +12,7 @@ import Telemetry
 struct Database {
     let settings: PostgresConfiguration
     let client: PostgresClient
-    /// The clients of the database and its replicas, with their names in metrics and readiness responses.
+    /// The clients of the database and its replicas, with their names in metrics.
     let servers: [(name: String, client: PostgresClient)]
     let replicas: ReplicaSet?
     let store: ObjectStore
@@ -65,7 +65,7 @@ struct Database {
     private static func settings(_ configuration: Configuration, connectionString: String) -> PostgresConfiguration {
         var settings = PostgresConfiguration(connectionString: inSchema(connectionString, configuration))
         settings.statementTimeout = .milliseconds(configuration.statementTimeout)
-        // Two, because creating declared classes holds a lock on one connection while another makes the changes.
+        // At least two: creating declared classes holds a lock on one connection while another makes the changes.
         settings.exclusiveConnections = max(2, configuration.databaseOptions.poolSize)
         settings.sharedConnections =
             configuration.databaseOptions.sharedConnections ?? min(16, max(4, System.coreCount))

@@ -5,7 +5,7 @@ import Platform
 
 struct FileFeature: Feature {
     let files: any FileStorage
-    /// The disk storage, or nil if it isn't the only file store.
+    /// The disk storage, or nil unless it is the only file store.
     let folder: DiskStorage?
     let backend: Backend
     let logger: Logger

@@ -5,7 +5,7 @@ import Operations
 import ServerConfiguration
 import Telemetry
 
-/// All metrics of a server in Prometheus's format. Some are counted as they happen, others are read for each scrape.
+/// The metrics of a server, for `/metrics` and the console. Some are counted as they happen, others read on request.
 struct MetricsPage: Sendable {
     let http: HTTPServer
     let database: Database

@@ -45,7 +45,7 @@ final class Monitoring: Sendable {
     func show(_ metrics: MetricsPage) { page.withLock { $0 = metrics } }
 
     /// Starts the probes, if they aren't running, and waits up to 1.5 seconds for their first results. Without a
-    /// metrics port, the first readiness request calls this.
+    /// metrics port, the first request for the readiness calls this, also one of the console.
     private func beginProbing() async {
         if !isProbing.exchange(true, ordering: .acquiring) {
             begin { [probes, readiness] in await Prober(probes, readiness).run() }

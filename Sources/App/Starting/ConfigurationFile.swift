@@ -6,7 +6,7 @@ import ServerConfiguration
 
 /// The contents of a command's configuration file, and the folder of its relative paths.
 struct ConfigurationFile {
-    /// The path as given by the caller, for messages.
+    /// The path as given on the command line, or the default `roost.json`.
     let path: String
     let bytes: [UInt8]
     /// The base folder of relative paths in the file.

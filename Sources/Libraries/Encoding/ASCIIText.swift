@@ -1,6 +1,6 @@
 extension StringProtocol {
-    /// The text with A to Z in lower case and other characters unchanged, for protocol names. `lowercased()` would turn
-    /// U+212A KELVIN SIGN into `k`.
+    /// The text with A to Z in lower case and other characters unchanged. `lowercased()` would turn U+212A KELVIN SIGN
+    /// into `k`.
     @inlinable
     public var asciiLowercased: String {
         changingBytes(in: UInt8(ascii: "A")...UInt8(ascii: "Z")) { $0 + 32 }

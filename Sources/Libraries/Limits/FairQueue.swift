@@ -74,7 +74,7 @@ package struct FairQueue<Work> {
     }
 
     /// Removes the last entry of the busiest connection of the sender with the most entries. Returns nil if `sender`
-    /// would have as many after adding one.
+    /// would have at least as many after adding one.
     package mutating func removeLast(insteadOf sender: Sender) -> Work? {
         guard let (longest, line) = lines.max(by: { $0.value.count < $1.value.count }), longest != sender,
             line.count > (lines[sender]?.count ?? 0) + 1,

@@ -140,7 +140,7 @@ public final class Gate: Sendable {
         state.withLock { $0.load.add(weight, of: sender) }
     }
 
-    /// Releases room acquired by ``enter(weight:of:)``, and admits waiting work that now fits.
+    /// Releases the room of work that has entered or was added, and admits waiting work that now fits.
     ///
     /// - Parameter time: The duration of the work, for a gate that counts time.
     public func leave(weight: Int = 1, of sender: Sender = .current, spending time: Duration = .zero) {

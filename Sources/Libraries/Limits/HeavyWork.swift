@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Moves work of more than a millisecond of CPU time off the event loop, where it would delay all other clients.
+/// Moves work of more than a millisecond of CPU time off the event loop, where it would delay the loop's other clients.
 ///
 /// Uses threads set by the server, whose event loops also serve as Swift's global executor.
 public enum HeavyWork {

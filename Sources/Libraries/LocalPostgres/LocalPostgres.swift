@@ -142,7 +142,7 @@ public actor LocalPostgres {
             logger.error("PostgreSQL could not be stopped", metadata: ["reason": "\(error)"])
             return
         }
-        // A socket folder inside the data folder is kept. One elsewhere couldn't be identified later.
+        // Only a socket folder outside the data folder is removed. Later, nobody could tell what it belongs to.
         try? FileManager.default.removeItem(atPath: outsideSocketFolder)
     }
 

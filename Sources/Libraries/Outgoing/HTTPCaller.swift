@@ -9,7 +9,7 @@ import Platform
 public import ServerConfiguration
 import Synchronization
 
-/// Sends requests to other servers: identity providers, mail services, webhooks.
+/// Sends requests to other servers, such as identity providers, file stores and webhooks.
 ///
 /// Reuses connections. Verifies certificates and limits the duration and size of responses. Doesn't follow redirects,
 /// which would let another server choose whom this server contacts.

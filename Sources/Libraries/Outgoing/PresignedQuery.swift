@@ -13,8 +13,8 @@ public struct PresignedQuery: Sendable {
     /// Prepares the query parameters shared by all paths.
     ///
     /// - Parameters:
-    ///   - lifetime: How long the URLs stay valid, in seconds.
-    ///   - date: The time from which they are valid.
+    ///   - lifetime: The validity of the URLs in seconds.
+    ///   - date: The time from which the URLs are valid.
     public init(_ signature: AWSSignature, host: String, lifetime: Int, at date: Date) {
         let time = AWSSignature.time(date)
         let scope = signature.scope(time)

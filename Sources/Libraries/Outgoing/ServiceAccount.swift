@@ -5,7 +5,7 @@ import ServerConfiguration
 
 /// A Google service account and its signing key.
 public struct ServiceAccount: Sendable {
-    /// The project id, or nil if the file doesn't contain one.
+    /// The project id, or nil if the credentials don't contain one.
     public let projectId: String?
     private let email: String
     private let keyId: String

@@ -98,7 +98,7 @@ public final class FileStoreMeters: Sendable {
 
     /// Counts a request.
     ///
-    /// - Parameter duration: The time until the response began.
+    /// - Parameter duration: The time until the response began or the request failed.
     public func add(_ operation: Operation, _ result: Result, _ duration: Duration) {
         durations[operation.rawValue].record(duration, of: result.rawValue)
     }

@@ -28,7 +28,7 @@ public final class Gauge: Sendable {
     public func drain() -> Int { number.exchange(0, ordering: .relaxed) }
 }
 
-/// A label with a fixed set of values. All series exist from the start, so that alerts notice the first increase.
+/// A label with a fixed set of values. ``Counters`` export all from the start, so alerts notice the first increase.
 public protocol Label: RawRepresentable<Int>, CaseIterable, Sendable {}
 
 extension Label {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The history of a server's metrics for charts: the last hour in steps of ten seconds, the last day in minutes.
 ///
-/// Samples the existing meters, so it adds no cost to requests. Its memory is bounded. Operators' requests are left out.
+/// Samples the existing meters, at no cost to requests. Operators' requests count only in bytes and database calls.
 public final class FigureHistory: Sendable {
     /// The series of a chart. Rates are per second, times in milliseconds.
     public enum Series: Int, CaseIterable, Sendable {

@@ -1,4 +1,4 @@
-/// The totals of all counters at one moment.
+/// The totals of requests and database operations at one moment.
 struct Tallies: Sendable {
     /// The time in seconds since 1970.
     let at: Double

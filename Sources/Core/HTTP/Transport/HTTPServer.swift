@@ -16,8 +16,7 @@ public struct HTTPServer: Service {
         public var idle: Duration = .seconds(60)
         /// The maximum time that a client may read nothing of its response.
         public var stall: Duration = .seconds(20)
-        /// The minimum time for a slow transfer if others need its memory or connection, and the maximum time without
-        /// progress for a body after its response or during shutdown.
+        /// The time that slow transfers get if others need their room, and stalled bodies once answered or at shutdown.
         public var grace: Duration = .seconds(2)
         /// The time limit for a body or a response held in memory, extended by one second per 64 KB transferred.
         public var transfer: Duration = .seconds(300)

@@ -114,8 +114,7 @@ public enum DescriptorLimit {
         private static let maxDescriptors = rlim_t(OPEN_MAX)
     #endif
 
-    /// Raises the soft limit, at most to the hard limit. It is low by default (1,024 on Linux), for programs that use
-    /// `select`.
+    /// Raises the soft limit, at most to the hard limit. Its default, 1,024 on Linux, suits programs that use `select`.
     public static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return }

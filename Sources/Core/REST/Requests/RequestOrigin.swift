@@ -109,8 +109,8 @@ package enum ClientVersion {
         }
     }
 
-    /// Whether a client understands `{"__op":"Delete"}` as the value of a deleted field in a response: clients that name
-    /// no SDK and version, and the JavaScript SDK since 1.9. Others would store the operation as the field's value.
+    /// Whether a client understands `{"__op":"Delete"}` as the value of a deleted field in a response: clients without
+    /// a name and version, and the JavaScript SDK since 1.9. Others would store the operation as the field's value.
     package static func takesDeletions(_ text: String?) -> Bool {
         guard let text = text?.asciiLowercased else { return true }
         let isOfName = { (character: Character) in character.isASCII && character.isLetter || character == "-" }
