@@ -36,8 +36,8 @@ package struct ConsoleAccess {
         return [(name: "console", value: address)] + (address.contains("#ticket=") ? [] : [hint])
     }
 
-    /// Returns the command that prints a sign-in link for this server, run from any folder. It contains the file and the
-    /// flags that locate the database and the console, with credentials masked.
+    /// Returns a command that prints a sign-in link for this server, whatever the current folder. It contains the file
+    /// and the flags that locate the database and the console, with credentials masked.
     ///
     /// - Parameter program: The program as called. Ignored if it is not `roost`.
     package func openCommand(program: String = CommandLine.arguments.first ?? "") -> String {

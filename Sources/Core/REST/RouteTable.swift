@@ -28,7 +28,7 @@ package enum RouteTable {
         return routes.first { ($0.method == method || $0.traits.contains(.anyMethod)) && $0.fits(components) }
     }
 
-    /// Returns a path with its recognized names in parse-server's letter case, so that another case can't evade a list.
+    /// Returns a path with its route names in parse-server's letter case, for the allow list, rate limits and audit.
     package static func canonical(_ components: [String]) -> [String] {
         let candidates = candidates(components)
         if let route = candidates.first(where: { $0.fits(components) }) {

@@ -52,7 +52,7 @@ public actor LocalPostgres {
         self.binaries = binaries
         let account = try Account.forServer()
         try FileManager.default.createDirectory(atPath: dataFolder, withIntermediateDirectories: true)
-        // Before the folder's owner is changed, because a server of another user may be using it.
+        // Locked before the folder's owner is changed, because a server of another user may be using the folder.
         guard let lock = try FolderLock(dataFolder + "/roost.lock") else { return nil }
         try account.checkOwner(of: cluster)
         self.lock = lock

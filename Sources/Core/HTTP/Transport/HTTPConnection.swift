@@ -7,7 +7,7 @@ import Synchronization
 /// A client connection and the state of its requests.
 package final class HTTPConnection: Sendable {
     let channel: any Channel
-    /// The IP address of the client, or an empty string if unknown.
+    /// The IP address of the other end of the connection, or an empty string if unknown.
     let peer: String
     /// The client's connection state, which cancels slow reads and queued work if the client disconnects.
     let caller: CallerPresence

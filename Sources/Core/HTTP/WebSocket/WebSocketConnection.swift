@@ -35,7 +35,7 @@ public struct WebSocketConnection: Sendable {
     /// - Throws: `CancellationError` if the task is cancelled.
     public func watch(every pause: Duration) async throws {
         while client.wasHeard() {
-            // Not through the writer, which waits for a client that doesn't read.
+            // The ping bypasses the writer, which would wait for a client that doesn't read.
             channel.writeAndFlush(WebSocketFrame(fin: true, opcode: .ping, data: ByteBuffer()), promise: nil)
             try await Task.sleep(for: pause)
         }

@@ -4,7 +4,7 @@ public import JSON
 import ParseModel
 
 /// Reads a request's credentials from the headers, HTTP Basic authentication or, if those don't name this application,
-/// the reserved keys of the JSON body.
+/// the reserved keys of the JSON or form body.
 struct CredentialReader: Sendable {
     let keys: ApplicationKeys
 
@@ -32,8 +32,8 @@ struct CredentialReader: Sendable {
         return credentials
     }
 
-    /// Completes the credentials from a JSON body if the headers don't name this application, and removes them from the
-    /// body. If the headers name it, only removes a few reserved keys, which can't be fields of a class.
+    /// Completes the credentials from a body if the headers don't name this application, and removes them from it. If
+    /// the headers name the application, only removes a few reserved keys, which can't be fields of a class.
     ///
     /// - Returns: The content type of an upload (`_ContentType`), or nil if the body contains none.
     /// - Throws: ``HTTPError/unauthorized`` if the body doesn't name the application either, the header's master key is
@@ -119,7 +119,7 @@ struct CredentialReader: Sendable {
 
 /// The keys, tokens and ids that a request contains, not yet verified.
 ///
-/// They come from headers, HTTP Basic authentication or the reserved `_…` keys of a JSON body.
+/// They come from headers, HTTP Basic authentication or the reserved `_…` keys of a JSON or form body.
 public struct Credentials: Sendable, Equatable {
     public var applicationID: String?
     public var sessionToken: String?

@@ -4,7 +4,7 @@ public import JSON
 public import OrderedCollections
 import Rules
 
-/// A request as routes see it: method after an override, path below the mount, credentials and JSON body.
+/// A request as routes see it: method after an override, path below the mount, credentials and parsed body.
 public struct Envelope: Sendable {
     /// The sender of the request.
     public let origin: RequestOrigin
@@ -21,8 +21,8 @@ public struct Envelope: Sendable {
     public var query: JSONObject
     /// The raw query string, or empty if the request has none.
     public var queryString: String
-    /// The JSON body without the credentials read from it. An array becomes an object with the keys `0`, `1`, …; a
-    /// missing body becomes an empty object.
+    /// The parsed JSON or form body without the credentials read from it. An array becomes an object with the keys `0`,
+    /// `1`, …; a missing body becomes an empty object.
     public var body: JSONObject
     /// The files of a form (`multipart/form-data`), by part name. The other parts are in the body.
     public var uploads: [Name: FormFile]

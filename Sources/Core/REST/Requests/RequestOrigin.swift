@@ -16,7 +16,7 @@ public final class RequestOrigin: Sendable {
     public let power: Caller.Power
     /// The client's IP address, as reported by trusted proxies.
     public let address: String
-    /// The address that is checked against address lists and exempts local requests. Clients can't forge it.
+    /// The address to check against the address lists of keys and rate limits. Clients can't forge it.
     let vouchedAddress: String
     /// The URL of the mount path as the client sees it, for links to this server.
     public let mountURL: String
