@@ -1,6 +1,6 @@
 import Platform
 
-/// A thread of the operating system, for blocking system calls, which must not run on Swift's own threads.
+/// A thread of the operating system, for blocking calls and long work, which must not run on Swift's own threads.
 ///
 /// `@unchecked Sendable` is safe: the handle, a pointer on some systems, is set once before other threads see it.
 package final class OSThread: @unchecked Sendable {

@@ -1,7 +1,7 @@
 import Synchronization
 import Telemetry
 
-/// Facts about a request for metrics and the access log, collected while the server answers it.
+/// Facts about a request for metrics, the access log and the span, collected while the server answers it.
 ///
 /// Each connection reuses one record, because it handles one request at a time.
 package final class RequestRecord: Sendable {
@@ -50,7 +50,7 @@ package final class RequestRecord: Sendable {
         }
     }
 
-    /// Lowers the request's log line to level debug, because probes would crowd out other lines.
+    /// Lowers the request's log line to level debug. Lines of probes and CORS preflights would crowd out others.
     package func lowerLogLevel() { quiet.store(true, ordering: .relaxed) }
 
     var isQuiet: Bool { quiet.load(ordering: .relaxed) }

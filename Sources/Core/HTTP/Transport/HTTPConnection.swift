@@ -12,7 +12,7 @@ package final class HTTPConnection: Sendable {
     /// The client's connection state, which cancels slow reads and queued work if the client disconnects.
     let caller: CallerPresence
     let parts: RequestParts
-    /// The record of the current request, for metrics and the log.
+    /// The record of the current request, for metrics, the log and the span.
     let record: RequestRecord
 
     let activity = Mutex(ConnectionActivity(at: .now))

@@ -38,7 +38,7 @@ package struct IncomingRequest {
     package let body: IncomingBody
     /// Whether the server is shutting down.
     package let isDraining: Bool
-    /// The record for metrics and the log line.
+    /// The record for metrics, the log line and the span.
     package let record: RequestRecord
     /// The span of the request, or nil if it isn't recorded.
     package let span: RequestSpan?

@@ -25,7 +25,7 @@ public struct HTTPError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The error for a connection that ended before the body did.
     package static let aborted = HTTPError(status: 400, message: "request aborted")
 
-    /// Returns the error for an unknown path. As in Express, the path is percent-encoded.
+    /// Returns the error for an unknown path or method. As in Express, the path is percent-encoded.
     public static func noRoute(method: String, path: some StringProtocol) -> HTTPError {
         HTTPError(status: 404, message: "Cannot \(method) \(path.isEmpty ? "/" : PercentEncoding.encodeURL(path))")
     }

@@ -21,9 +21,9 @@ public final class RequestOrigin: Sendable {
     /// The URL of the mount path as the client sees it, for links to this server.
     public let mountURL: String
     private let headers: RequestHeaders?
-    /// The data collected for logs and metrics, or nil if none is collected.
+    /// The record of the HTTP request, or nil if cloud code made the request.
     let record: RequestRecord?
-    /// The span of the request, or nil if it isn't recorded.
+    /// The span of the HTTP request, or nil if it isn't recorded or cloud code made the request.
     public let span: RequestSpan?
     private let parent: InternalRequest.Parent?
     /// Whether cloud code inside this server or the console made the request. Client limits don't apply to it.
