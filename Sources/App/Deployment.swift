@@ -15,11 +15,11 @@ package struct Deployment: Sendable {
     package let warnings: [String]
     /// The folder of the embedded PostgreSQL and, by default, of uploaded files.
     package let dataFolder: String
-    /// The path of the configuration file, or nil without a file.
+    /// The path of the configuration file or of the app's own index.js, or nil without a file.
     package let configurationFile: String?
     /// Whether the options come from the app's own index.js, which only `roost serve` runs.
     let isApp: Bool
-    /// The folder of the configuration file, or nil without a file.
+    /// The base folder of the file's relative paths, or nil without a file.
     package let configurationFolder: String?
 
     /// Reads the configuration.

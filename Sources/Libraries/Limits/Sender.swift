@@ -2,7 +2,7 @@ import Platform
 
 /// The client network whose share of the server's resources a request uses, or the server itself.
 ///
-/// Shared slots and budgets are assigned round robin by sender, so a sender with many requests mostly waits for itself.
+/// Senders take turns at shared slots and budgets, so a sender with many requests mostly waits for itself.
 /// A sender is an IPv4 address or the /56 network of an IPv6 address, the size that providers assign to a customer.
 public struct Sender: Hashable, Sendable {
     /// A hash of the network. Its seed is random, so that clients can't choose a network that collides with another.

@@ -45,7 +45,7 @@ package struct IncomingRequest {
 
     package var isHead: Bool { method == "HEAD" }
 
-    /// Whether the request is a GET or HEAD, so that the response may be 304 Not Modified.
+    /// Whether the request is a GET or HEAD. Only these can be answered with 304 Not Modified.
     package var isConditional: Bool { method == "GET" || method == "HEAD" }
 }
 

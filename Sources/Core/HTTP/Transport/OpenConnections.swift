@@ -102,7 +102,7 @@ final class OpenConnections: Sendable {
         state.withLock { Array($0.connections.values) }
     }
 
-    /// Adds a connection, and closes it if the server is shutting down.
+    /// Adds a connection. If the server is shutting down, closes it at once or after its first request.
     func insert(_ connection: HTTPConnection) {
         let (finishing, isClosed) = state.withLock { state in
             state.connections[ObjectIdentifier(connection)] = connection

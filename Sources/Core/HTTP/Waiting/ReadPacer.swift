@@ -121,7 +121,7 @@ package final class ReadPacer: ChannelDuplexHandler {
             isAsked = false
             context.fireChannelRead(wrapInboundOut(slice))
             context.fireChannelReadComplete()
-            // Starts at the last handler, so that each of them decides whether it can take more.
+            // The read starts at the last handler, so that each handler decides whether it can take more.
             context.channel.read()
             isLong = !waiting.isEmpty && ContinuousClock.now - begin >= Self.maxTime
         }

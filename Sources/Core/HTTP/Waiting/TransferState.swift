@@ -61,10 +61,10 @@ package struct TransferState {
 
     /// A separate queue of bodies that wait for memory.
     package enum Lane: CaseIterable {
-        /// Bodies of a few megabytes.
+        /// Bodies of 1 to 4 MB.
         case large
         case files
-        /// Bodies of many megabytes, which must leave room for others.
+        /// Bodies of more than 4 MB, which must leave room for others.
         case giant
     }
 
