@@ -28,8 +28,7 @@ package struct Deployment: Sendable {
     ///   - arguments: The command's arguments: the configuration file, unless the first argument is a flag, then
     ///     options as flags. Without a file, roost.json in the current folder is read.
     ///   - environment: The environment variables.
-    ///   - needsKeys: Whether `appId` and `masterKey` are required. Commands that only use the database don't need
-    ///     them.
+    ///   - needsKeys: Whether `appId` and `masterKey` are required. Only `roost serve` needs them.
     ///   - app: The app's own index.js, used instead of a configuration file.
     /// - Throws: `ConfigurationError`.
     package init(

@@ -18,7 +18,7 @@ public struct ParseRoutes: RequestHandler {
     package let errors: ErrorReply
     let limits: CurrentLimits
     let declaredLimits: CurrentLimits?
-    /// Runs cloud functions and declares their rate limits, or nil to offer no functions.
+    /// Runs cloud functions and lists the rate limits that cloud code declares, or nil to offer neither.
     let cloud: CloudEngine?
     /// Limits the extra concurrent calls of all batches together. At the limit, batches run their calls one at a time,
     /// so no batch waits for another.

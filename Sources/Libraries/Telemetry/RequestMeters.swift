@@ -7,7 +7,7 @@ import Synchronization
 public final class RequestMeters: Sendable {
     /// The HTTP method and path template that requests are counted by.
     public struct Row: Sendable, Hashable {
-        /// The HTTP method, after any override in the request.
+        /// The HTTP method of the route, or of the requests if they are unrouted.
         public let method: String
         /// The path template below the mount path, such as `/classes/{className}`, or nil for unrouted requests.
         public let route: String?

@@ -1,6 +1,6 @@
 import Encoding
 
-/// Language tags: a language with an optional region, such as `de` and `de-AT`.
+/// Language tags: a language with optional subtags such as a region, for example `de` and `de-AT`.
 public enum LanguageTag {
     /// Returns whether a text has the form of a language tag: two or three letters, then groups of two to eight letters
     /// and digits after hyphens, at most 64 bytes in total.
