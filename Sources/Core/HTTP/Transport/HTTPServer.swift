@@ -16,7 +16,8 @@ public struct HTTPServer: Service {
         public var idle: Duration = .seconds(60)
         /// The maximum time that a client may read nothing of its response.
         public var stall: Duration = .seconds(20)
-        /// The time that slow transfers get if others need their room, and stalled bodies once answered or at shutdown.
+        /// The time for slow transfers if others need their room, and for bodies that stall after the response or at
+        /// shutdown.
         public var grace: Duration = .seconds(2)
         /// The time limit for a body or a response held in memory, extended by one second per 64 KB transferred.
         public var transfer: Duration = .seconds(300)

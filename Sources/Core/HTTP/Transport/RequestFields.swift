@@ -13,13 +13,13 @@ package struct RequestFields: Sendable {
     var route: String?
     /// The Parse error code, or nil if the response isn't a Parse error.
     var code: Int?
-    /// The size of the response's content in bytes.
+    /// The size of the response's content in bytes, or nil if no response was sent.
     var bytes: Int?
     var caller = RequestRecord.Caller()
     var traceID: String?
 
     /// Creates fields with only the path of the target, at most 256 bytes: the query string may contain secrets, and
-    /// the host of an absolute URL may contain a password.
+    /// the origin of an absolute URL may contain a password.
     package init(id: RequestID, method: String, target: String, status: Int?, duration: Duration) {
         self.id = id
         self.method = method

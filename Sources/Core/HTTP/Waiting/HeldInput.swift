@@ -13,7 +13,7 @@ package final class HeldInput: Sendable {
         /// lines in bytes.
         var passed = 0
         var passedLines = 0
-        /// Whether the client waits for memory, so that its connection isn't closed if memory is full.
+        /// Whether the client waits for memory, so that its input may exceed the memory limit.
         var isExempt = false
         var ticket: TransferTimeout.Ticket?
     }
