@@ -46,7 +46,7 @@ public final class Gate: Sendable {
     ///
     /// - Parameters:
     ///   - capacity: Maximum total weight of running work. Heavier work runs alone.
-    ///   - share: Maximum total weight of one sender's running work.
+    ///   - share: Maximum total weight of one sender's running work, unless that is a single piece.
     ///   - leavesRoom: Whether a sender may use at most three times the weight that remains free: three quarters of the
     ///     capacity if it is alone, less if there are others. So a new sender always finds room.
     ///   - countsTime: Whether the sender that has used the least time goes first. So a sender with little work doesn't
