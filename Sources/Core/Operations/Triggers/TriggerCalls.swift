@@ -79,7 +79,12 @@ public struct Triggers: Sendable, BackendPart {
         if let session { context.caller.user = session }
         var access = ReadAccess()
         access.loginData = services.loginDataView
-        guard var object = try? await self.object("_User", userId, access, context) else { return }
+        var object: JSONObject
+        do {
+            object = try await self.object("_User", userId, access, context)
+        } catch let error as ParseError where error.code == ParseError.objectNotFound {
+            return
+        }
         if let session { object["sessionToken"] = .string(session.token) }
         _ = try await trigger(TriggerCall(event, "_User", object, try await withUser(context)))
     }
