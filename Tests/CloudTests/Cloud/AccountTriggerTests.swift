@@ -151,11 +151,16 @@ import Testing
                 #expect(role["object"]?["ACL"] == ["*": ["read": true]])
                 let body: JSONValue = ["deviceType": "ios", "installationId": "one"]
                 let first = try await server.send("POST", "/installations", body).succeeded()
-                let again = try await server.send("POST", "/installations", body)
-                #expect(again.status == 200)
-                let call = try #require(hooks.calls("_Installation.beforeSave").last)
-                #expect(call["object"]?["objectId"] == first["objectId"])
-                #expect(call["original"]?["objectId"] == first["objectId"])
+                for (body, device): (JSONValue, String?) in [
+                    (body, nil), (["deviceType": "ios", "installationId": "ONE"], nil), (["deviceType": "ios"], "One"),
+                ] {
+                    let headers = device.map { ["X-Parse-Installation-Id": $0] } ?? [:]
+                    let again = try await server.send("POST", "/installations", body, headers: headers)
+                    #expect(again.status == 200 && again["objectId"] == first["objectId"], "\(again.text)")
+                    let call = try #require(hooks.calls("_Installation.beforeSave").last)
+                    #expect(call["object"]?["objectId"] == first["objectId"])
+                    #expect(call["original"]?["objectId"] == first["objectId"])
+                }
             }
         }
     }

@@ -12,6 +12,13 @@ package struct DeviceIdentity: Sendable {
         self.installationId = installationId
         self.deviceToken = deviceToken
     }
+
+    /// - Parameter body: The fields of the installation, normalized.
+    package init(_ body: JSONObject, _ caller: Caller) {
+        deviceToken = body["deviceToken"]?.stringValue
+        installationId = body["installationId"]?.stringValue
+        if installationId == nil, !caller.writesEverything { installationId = caller.installationId?.lowercased() }
+    }
 }
 
 /// The fields of an `_Installation` row that identify its device.

@@ -23,13 +23,10 @@ struct InstallationRules: SaveRules {
     mutating func complete(_ save: inout Save) async throws {
         save.body = try Installations.normalized(save.body)
         let body = save.body
-        device = DeviceIdentity(
-            installationId: body["installationId"]?.stringValue, deviceToken: body["deviceToken"]?.stringValue)
+        device = DeviceIdentity(body, save.caller)
         namesDevice =
-            save.isNew || device.installationId != nil || device.deviceToken != nil || body["deviceType"] != nil
-        if device.installationId == nil, !save.caller.writesEverything {
-            device.installationId = save.caller.installationId?.lowercased()
-        }
+            save.isNew || body["installationId"]?.stringValue != nil || device.deviceToken != nil
+            || body["deviceType"] != nil
         if save.isNew, device.deviceToken == nil, device.installationId == nil {
             throw ParseError(
                 135, "at least one ID field (deviceToken, installationId) must be specified in this operation")

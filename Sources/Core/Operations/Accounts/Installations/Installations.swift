@@ -68,9 +68,7 @@ public struct Installations: Sendable, BackendPart {
     /// Returns the id of the row that a save of a new installation would update, judging by the rows stored now, or nil
     /// if it would create a row or fail.
     func same(_ save: Save) async throws -> String? {
-        let device = DeviceIdentity(
-            installationId: save.body["installationId"]?.stringValue,
-            deviceToken: save.body["deviceToken"]?.stringValue)
+        let device = DeviceIdentity(try Self.normalized(save.body), save.caller)
         guard device.installationId != nil || device.deviceToken != nil else { return nil }
         let rows = try await rows(nil, device)
         let resolution = try? InstallationResolution.resolve(
