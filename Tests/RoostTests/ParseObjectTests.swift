@@ -57,6 +57,16 @@ import Testing
             post.operations["fans"] == [
                 "__op": "AddRelation", "objects": [["__type": "Pointer", "className": "_User", "objectId": "u"]],
             ])
+        let added = post.operations["fans"] ?? .null
+        post.removeRelation([], from: "fans")
+        post.addRelation([], to: "fans")
+        #expect(
+            post.operations["fans"] == [
+                "__op": "Batch",
+                "ops": [
+                    added, ["__op": "RemoveRelation", "objects": []], ["__op": "AddRelation", "objects": []],
+                ],
+            ])
     }
 
     @Test("Ignores changes to the id, dates and class name")

@@ -119,12 +119,12 @@ public struct ParseObject: Sendable {
 
     /// Adds objects to a relation.
     public mutating func addRelation(_ pointers: [ParsePointer], to key: String) {
-        combineList(key, "AddRelation", pointers.map { JSONValue($0) })
+        combineRelation(key, "AddRelation", pointers)
     }
 
     /// Removes objects from a relation.
     public mutating func removeRelation(_ pointers: [ParsePointer], from key: String) {
-        combineList(key, "RemoveRelation", pointers.map { JSONValue($0) })
+        combineRelation(key, "RemoveRelation", pointers)
     }
 
     /// Discards the unsaved change of a field, so that its stored value is kept.
@@ -163,6 +163,15 @@ public struct ParseObject: Sendable {
             return
         }
         combine(key, ["__op": .string(name), "objects": .array(values)])
+    }
+
+    private mutating func combineRelation(_ key: String, _ name: String, _ pointers: [ParsePointer]) {
+        let objects = pointers.map { JSONValue($0) }
+        guard let earlier = operations[key], let kind = earlier["__op"]?.stringValue, kind != name,
+            ["AddRelation", "RemoveRelation", "Batch"].contains(kind)
+        else { return combineList(key, name, objects) }
+        let operation: JSONValue = ["__op": .string(name), "objects": .array(objects)]
+        operations[key] = ["__op": "Batch", "ops": .array((earlier["ops"]?.arrayValue ?? [earlier]) + [operation])]
     }
 
     /// Records an operation on a field. If the field has a change already, records the resulting value instead.
