@@ -25,7 +25,7 @@ struct ImportCommand: AsyncParsableCommand {
             docs/import.md.
             """)
 
-    @Option(help: "The URL of a running parse-server to import from instead of SOURCE, such as https://api.example/parse.")
+    @Option(help: "The URL of a running parse-server to import instead of SOURCE, such as https://api.example/parse.")
     var from: String?
 
     @Option(help: "The application id of that server.")

@@ -9,7 +9,7 @@ package enum TestMail {
     ///
     /// - Returns: A success message with the mail server's response.
     /// - Throws: `ConfigurationError` without an `emailAdapter` or with one of the app's own, `CloudMail.Refused` if no
-    ///   mail server accepts the mail, or an error if the trusted certificates can't be read.
+    ///   mail server accepts the email, or an error if the trusted certificates can't be read.
     package static func send(to address: String, _ deployment: Deployment) async throws -> String {
         let configuration = deployment.configuration
         guard let delivery = configuration.accountMail.delivery else {

@@ -112,7 +112,8 @@ private struct AppReport {
         }
         options["cloud"] = app.cloudFile.map { .string($0) }
         try Data(JSONValue.object(options).serialized()).write(to: URL(fileURLWithPath: path))
-        let variables = secrets.isEmpty ? "" : ". Set the environment variables \(secrets.sorted().joined(separator: ", "))"
+        let names = secrets.sorted().joined(separator: ", ")
+        let variables = names.isEmpty ? "" : ". Set the environment variables \(names)"
         let line = "\(path) was written without secrets and routes\(variables)\n"
         try OpenFile.standardOutput.write(line.utf8)
     }

@@ -92,7 +92,8 @@ public final class FileRoutes: Sendable {
         } catch FileStorageError.notReadable {
             // The file name isn't logged, because anyone who knows it may be able to fetch the file.
             routes.logger.error(
-                "can't decrypt a file: it was encrypted with another key, or is damaged", metadata: ["id": "\(request.request.id)"])
+                "can't decrypt a file: it was encrypted with another key, or is damaged",
+                metadata: ["id": "\(request.request.id)"])
             return Self.notFound
         } catch let error as FileStorageError {
             return Self.unavailable(error)
