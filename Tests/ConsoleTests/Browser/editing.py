@@ -915,6 +915,24 @@ def scenario_45_sets_a_field_of_many_rows_and_stops_on_request(console, rest):
     console.wait_text("set", ".toasts")
     console.click_text("Undo", ".toasts")
     until(lambda: rest.count("Bulk", {"state": "old"}), 3000, 20)
+    # The same number of selected rows is confirmed in the same way.
+    console.open_class("Bulk", where={"state": "old"})
+    for row in range(0, 1500, 50):
+        console.at(row, "name")
+        console.wait(f"document.querySelector('r-grid').rows.at({row}) !== undefined")
+    console.press("Control+a")
+    console.wait_text("selected", ".content .foot")
+    selected = console.value("document.querySelector('r-grid').selected.size")
+    assert selected > 1000, selected
+    console.click_text("Set a field", ".content .foot")
+    console.wait("document.querySelector('dialog select')")
+    console.value("(() => { const s = document.querySelector('dialog select'); s.value = 'state'; s.dispatchEvent(new Event('change')); document.querySelector('dialog input').focus(); })()")
+    console.type("newer")
+    console.click_text(f"Set {selected:,} objects", "dialog")
+    console.wait_text(f"Type {selected:,} to continue", "dialog")
+    console.click_text("Cancel", "dialog")
+    console.settle()
+    assert rest.count("Bulk", {"state": "old"}) == 3000
 
 
 def scenario_45_adds_selected_users_to_a_role(console, rest):

@@ -63,13 +63,8 @@ export async function openBulk(page, which, first) {
   const { field } = chosen;
   const value = chosen.value ?? noValue(field);
   const shownValue = value === undefined ? t("bulk.nothing") : chosen.text ?? String(value);
-  const areMeant = (n) => confirm({
-    title: t("bulk.title", { n }), text: t("bulk.sure", { field: field.name, n, class: className, value: shownValue }), button: t("bulk.go", { n }),
-    typed: n > TYPED ? n : undefined, typedLabel: t("delete.type", { n }),
-  });
-  if (which === "all" && !(await areMeant(n))) return;
-  const before = await meant(page, which, field.name);
-  if (!before || (before.length > n && !(await areMeant(before.length)))) return;
+  const before = await read(page, which, n, (n) => ({ title: t("bulk.title", { n }), text: t("bulk.sure", { field: field.name, n, class: className, value: shownValue }), button: t("bulk.go", { n }) }), field.name);
+  if (!before) return;
   const store = (title, objects, valueOf) => run(title, objects, inBatches((object) => {
     const next = valueOf(object) ?? noValue(field);
     return { method: "PUT", path: batchPath(className, object.id), body: setOwn({}, field.name, next === undefined ? { __op: "Delete" } : next) };
@@ -146,12 +141,13 @@ async function meant(page, which, field) {
   }
 }
 
-/** Asks for a confirmation, again if there are more objects than displayed. Returns the ids, or undefined if it wasn't given. */
-async function read(page, which, n, question) {
+/** Asks for a confirmation, again if there are more objects than displayed. Returns the objects, or undefined if it wasn't given. */
+async function read(page, which, n, question, field) {
   const areMeant = (number) => confirm({ ...question(number), typed: number > TYPED ? number : undefined, typedLabel: t("delete.type", { n: number }) });
-  if (!(await areMeant(n))) return undefined;
-  const objects = await meant(page, which);
-  return objects && (objects.length <= n || (await areMeant(objects.length))) ? objects.map(({ id }) => id) : undefined;
+  // The form for a field has already shown a small number of selected objects, and undo restores them.
+  if ((which === "all" || !field || n > TYPED) && !(await areMeant(n))) return undefined;
+  const objects = await meant(page, which, field);
+  return objects && (objects.length <= n || (await areMeant(objects.length))) ? objects : undefined;
 }
 
 /** Adds objects to a relation, such as users to a role; `which` is "selected" or "all". */
@@ -189,7 +185,7 @@ export async function openAdding(page, which) {
   if (!chosen) return;
   const { owner, field, to } = chosen;
   const places = { class: className, field, owner: nameOf(owner, to.objectId) || to.objectId };
-  const ids = await read(page, which, n, (number) => ({ title: t("others.add", { n: number, class: className }), text: t("others.addSure", { n: number, ...places }), button: t("others.add", { n: number, class: className }) }));
+  const ids = (await read(page, which, n, (number) => ({ title: t("others.add", { n: number, class: className }), text: t("others.addSure", { n: number, ...places }), button: t("others.add", { n: number, class: className }) })))?.map(({ id }) => id);
   if (!ids) return;
   const path = objectPath(owner, to.objectId);
   const change = async (operation, some) => {
@@ -239,7 +235,7 @@ export async function openCalling(page, which) {
   });
   if (!chosen?.name) return;
   const { name, params } = chosen;
-  const ids = await read(page, which, n, (number) => ({ title: t("others.call", { n: number }), text: t("others.callSure", { name, n: number }), button: t("others.call", { n: number }) }));
+  const ids = (await read(page, which, n, (number) => ({ title: t("others.call", { n: number }), text: t("others.callSure", { name, n: number }), button: t("others.call", { n: number }) })))?.map(({ id }) => id);
   if (!ids) return;
   const done = await run(title, ids, (some) => Promise.all(some.map(async (id) => {
     try {
