@@ -53,7 +53,7 @@ def scenario_78_builds_an_advised_index(console, rest):
     assert "plays_1" not in rest.call("GET", "/schemas/Track78").get("indexes", {})
     console.click_text("Create index on Track78: plays")
     console.click_text("Create index", "dialog")
-    console.wait_text("Index plays_1 is built.", ".built", 60)
+    console.wait_text("Index plays_1 built", ".toasts", 60)
     assert rest.call("GET", "/schemas/Track78")["indexes"]["plays_1"] == {"plays": 1}
     open_page(console, "performance", ".panels")
     console.wait("!document.querySelector('.panels').innerText.includes('Track78')")
@@ -211,6 +211,8 @@ def scenario_79_changes_and_resets_a_rate_limit(console, rest):
     console.click_text("Save", "dialog")
     console.wait_text("rateLimit changed", ".toasts")
     console.wait_text("changed here by", "main")
+    console.press("Control+z")
+    console.wait_text("rateLimit changed: you can't undo this.", ".toasts")
     assert codes() == [None, 429]
     for dark in (False, True):
         console.size(375, 700, dark)

@@ -175,6 +175,9 @@ def scenario_74_calls_a_function_as_a_user_and_anonymously(console, rest):
     # The call's log lines appear below it.
     console.wait_text("cloud function", ".log-line", 20)
     console.wait("[...document.querySelectorAll('.log-line')].some((line) => line.innerText.includes('/functions/hello'))", 20)
+    console.value("document.activeElement.blur()")
+    console.press("Control+z")
+    console.wait_text("Call hello: you can't undo this.", ".toasts")
     choose(console, "main select", "user")
     write(console, "[aria-label='Name or id of the user']", name)
     console.click_text("Call")
@@ -433,6 +436,9 @@ def scenario_api_page_sends_requests_and_shows_responses(console, rest):
     # The previous response contains the word, too, so the test waits for the button.
     console.wait("[...document.querySelectorAll('main button')].some((one) => one.textContent.trim() === 'Send' && !one.disabled)")
     console.wait_text("updatedAt", "main")
+    console.value("document.activeElement.blur()")
+    console.press("Control+z")
+    console.wait_text(f"PUT classes/Asked/{first}: you can't undo this.", ".toasts")
     # Requests that aren't repeatable are sent once, even if the response is lost or the keys are held down.
     console.value("""(() => {
         const { fetch } = window;

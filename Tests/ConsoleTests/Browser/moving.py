@@ -13,7 +13,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from pages import log_in, make_user, open_page
+from pages import log_in, make_user, menu, open_page, until
 from signing_in import in_a_browser_of, new_operator
 
 csv.field_size_limit(10 ** 8)
@@ -114,6 +114,68 @@ def scenario_60_imports_a_large_table_and_reports_invalid_rows(console, rest):
     assert rest.find("Prices", {"name": "row 7"})[0]["preis"] == 7 / 4
     console.click_text("Close", "dialog")
     console.wait_text(f"{n - 3:,} objects", ".content header")
+
+
+def scenario_41_undo_reverts_no_edit_older_than_a_change_that_cannot_be_undone(console, rest):
+    rest.define("Lasting", name={"type": "String"}, plays={"type": "Number"})
+    object_id = rest.create("Lasting", name="start")
+    name = lambda: rest.get("Lasting", object_id)["name"]
+    console.open_class("Lasting")
+    console.edit(0, "name", "mine")
+    until(lambda: name() == "mine", "the edit is stored")
+    console.wait_text("name of", ".toasts")
+
+    def open_in_place(path):
+        """Opens a page without losing the changes to undo."""
+        console.value(f"history.pushState(null, '', location.pathname.replace(/console.*/, 'console/{path}')); dispatchEvent(new PopStateEvent('popstate'))")
+
+    def rejects(change):
+        console.wait_text(change, ".toasts")
+        console.wait("document.querySelector('dialog') === null")
+        console.press("Control+z")
+        console.wait_text(f"{change}: you can't undo this.", ".toasts")
+        console.settle()
+        assert name() == "mine"
+    # The dialog of the import shows its result, so there is no message.
+    class_menu(console, "Import \u2026")
+    give(console, "lasting.csv", "plays\n1\n2\n")
+    console.wait("document.querySelector('dialog table')")
+    console.click_text("Import", "dialog")
+    ended(console)
+    console.click_text("Close", "dialog")
+    console.wait("document.querySelector('dialog') === null")
+    console.press("Control+z")
+    console.wait_text("Import into Lasting: you can't undo this.", ".toasts")
+    assert name() == "mine"
+    open_in_place("schema/Lasting")
+    console.click_text("New field", "main")
+    console.wait("document.querySelector('dialog input')")
+    console.type("state")
+    console.press("Control+Enter")
+    rejects("Field state added to Lasting")
+    menu(console, "Actions of state", "Delete \u2026")
+    console.wait_text("have a value in state", "dialog")
+    console.type("state")
+    console.press("Enter")
+    rejects("Field state deleted")
+    open_in_place("data/Lasting?where=" + urllib.parse.quote('{"plays":{"$exists":true}}'))
+    console.wait_text("2 objects", ".content header")
+    class_menu(console, "Delete all 2 \u2026")
+    console.click_text("Delete", "dialog")
+    rejects("2 objects of Lasting deleted")
+    assert rest.count("Lasting") == 1
+    console.click_text("Trash", ".toasts")
+    console.wait("location.pathname.endsWith('/trash/Lasting') && document.querySelector('.trash-row')")
+    console.click(".trash-row .button")
+    console.wait_text("is back in Lasting", ".toasts")
+    until(lambda: rest.count("Lasting") == 2, "the object is restored")
+    console.settle()
+    console.press("Control+z")
+    console.wait("[...document.querySelectorAll('.toasts span')].some((e) => /is back in Lasting: you can't undo this/.test(e.textContent))")
+    assert name() == "mine" and rest.count("Lasting") == 2
+    # The next undo reverts the edit.
+    console.press("Control+z")
+    until(lambda: name() == "start", "the edit is undone")
 
 
 def scenario_61_reports_an_import_that_ended_with_its_tab(console, rest):

@@ -5,6 +5,7 @@
 
 import { objectPath, parse, send } from "../core/api.js";
 import { h, labelled, option, put, textField } from "../core/dom.js";
+import { address, go } from "../core/router.js";
 import { addWords, plain, t } from "../core/words.js";
 import { confirm, openForm } from "../parts/dialog.js";
 import { complain, record, toast } from "../parts/states.js";
@@ -101,7 +102,8 @@ export async function deleteAll(page) {
   if (!all || (all.length > n && !(await askToDelete(className, all.length, [])))) return;
   const done = await run(t("delete.title", { n: all.length, class: className }), all, inBatches(({ id }) => ({ method: "DELETE", path: batchPath(className, id) })));
   page.reload();
-  toast(t("delete.done", { n: done.length, class: className }));
+  // The trash restores single objects only.
+  if (done.length > 0) record(t("delete.done", { n: done.length, class: className }), undefined, undefined, { words: t("rail.trash"), do: () => go(address("trash", [className])) });
 }
 
 const rowsOf = (objects, field) => objects.map((object) => ({ id: object.objectId, old: new Map(Object.entries(object)).get(field) }));

@@ -1,6 +1,6 @@
 /** Suggests an index for a slow find, and builds indexes while apps keep writing. */
 
-import { complain } from "../parts/states.js";
+import { complain, newChange, record } from "../parts/states.js";
 import { parse, send } from "../core/api.js";
 import { button, h, put } from "../core/dom.js";
 import { addWords, bytes, plain, t } from "../core/words.js";
@@ -54,13 +54,15 @@ export function mayBuild(className, fields, gain) {
  */
 export function build(className, fields, { advice, isUnique = false } = {}) {
   const began = performance.now();
+  const change = newChange();
   const body = advice ? { advice } : { className, fields, unique: isUnique };
   const { element, finished } = follow(async () => (await send("POST", "indexes", { body })).body, t("index.building"));
   const end = async () => {
     const result = await finished;
     if (!result) return null;
     replaceClass((await parse.get("schemas/" + encodeURIComponent(className))).body);
-    return { ...result, seconds: Math.round((performance.now() - began) / 1000) };
+    record(t("index.done", { index: result.name, seconds: Math.round((performance.now() - began) / 1000) }), undefined, change);
+    return result;
   };
   return { element, finished: end() };
 }

@@ -158,7 +158,7 @@ addWords({
   "date.means": "{date}", "date.hint": "2024-05-01 10:00, now, 2 days ago", "date.local": "Local time", "date.pick": "Calendar",
   "geo.hint": "59.33, 18.06",
   "number.hint": "12.5, or +1 to add",
-  "pointer.find": "Name or id of {class}", "pointer.none": "No {class} has that name.", "pointer.clear": "Not set",
+  "pointer.find": "Name or id of {class}", "pointer.none": "No {class} has that name.", "pointer.unknown": "No {class} has the name or the id {text}.", "pointer.clear": "Not set",
   "delete.title": "Delete {n} {n|object|objects} of {class}?",
   "delete.text": "The trash keeps deleted objects for 30 days.", "delete.sessions": "Ended sessions can't be restored.",
   "delete.done": "{n} {n|object|objects} of {class} deleted",

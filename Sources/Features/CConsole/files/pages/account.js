@@ -5,7 +5,7 @@ import { brand, button, h, labelled, problemLine, put, textField } from "../core
 import { session, signIn, ways } from "../core/session.js";
 import { addWords, ago, date, plain, shown, t } from "../core/words.js";
 import { openDialog, openForm } from "../parts/dialog.js";
-import { complain, copyButton, failed, loading, toast } from "../parts/states.js";
+import { complain, copyButton, failed, loading, record, recordFinal } from "../parts/states.js";
 
 addWords({
   "signIn.again": "Sign in again", "signIn.againHint": "Your session has ended. What you were doing is still here.", "signIn.code": "Code",
@@ -150,7 +150,7 @@ function line(entry, again) {
   const end = async () => {
     try {
       await send("DELETE", "sessions/" + encodeURIComponent(entry.id));
-      toast(t("word.ended"));
+      record(t("word.ended"));
     } catch (problem) {
       complain(problem);
     }
@@ -168,6 +168,7 @@ async function changePassword() {
     async save() {
       if (first.value !== second.value) throw new Error(t("account.notSame"));
       await send("PUT", "password", { body: { password: first.value } });
+      recordFinal(t("word.newPassword"));
       return true;
     },
   }));
@@ -179,6 +180,7 @@ async function changeTOTP(isOn, host) {
   try {
     if (isOn) await send("DELETE", "totp");
     else if (!(await setUp((await send("POST", "totp", { body: {}, isRepeatable: true })).body))) return;
+    recordFinal(t("account.totp"));
     session.set({ ...session.peek(), operator: { ...session.peek().operator, totp: !isOn } });
   } catch (problem) {
     complain(problem);

@@ -6,7 +6,7 @@ import { address } from "../core/router.js";
 import { session } from "../core/session.js";
 import { addWords, shown, t } from "../core/words.js";
 import { confirm, openDialog, openForm } from "../parts/dialog.js";
-import { complain, copyButton, failed, loading, toast } from "../parts/states.js";
+import { complain, copyButton, failed, loading, record, recordFinal } from "../parts/states.js";
 
 addWords({
   "operators.hint": "Accounts of this console, separate from the users of your app.", "operators.none": "Nobody has an account yet.", "operators.new": "New operator", "operators.change": "Change {name}",
@@ -53,7 +53,7 @@ function line(entry, again) {
 async function attempt(work, done) {
   try {
     await work();
-    toast(done);
+    record(done);
   } catch (problem) {
     complain(problem);
   }
@@ -75,7 +75,7 @@ async function edit(entry, again) {
       const change = { ...(role.value === entry.role ? {} : { role: role.value }), ...(password.value ? { password: password.value } : {}), ...(code?.checked ? { totp: false } : {}) };
       if (Object.keys(change).length === 0) return true;
       await send("PUT", "operators/" + encodeURIComponent(entry.id), { body: change });
-      toast(t("operators.changed", { name: entry.name }));
+      record(t("operators.changed", { name: entry.name }));
       return true;
     },
   }));
@@ -88,6 +88,7 @@ async function edit(entry, again) {
 function invite({ id, name }) {
   const text = t("operators.invitation", { name, address: new URL(address("start"), location.href).href });
   const title = t("operators.added", { name });
+  recordFinal(title);
   const body = (...more) => [h("p", t("operators.send", { name })), h("pre.mono.code", text), h(".line", copyButton(text), more)];
   if (!session.peek().features.mails) {
     openDialog({ title }, () => ({ body: body(h("a.button", { href: `mailto:?subject=${encodeURIComponent(t("app.title"))}&body=${encodeURIComponent(text)}` }, t("operators.mail"))) }));
@@ -96,6 +97,6 @@ function invite({ id, name }) {
   const email = textField({ type: "email", autofocus: true });
   openForm({ title, button: t("word.sendMail") }, () => ({ body: [body(), labelled(t("operators.email"), email)], async save() {
     await send("POST", `operators/${encodeURIComponent(id)}/invitation`, { body: { email: email.value } });
-    toast(t("operators.invited", { email: email.value }));
+    record(t("operators.invited", { email: email.value }));
   } }));
 }

@@ -86,18 +86,22 @@ export const newChange = () => (changes += 1);
 
 /**
  * Records a change and shows a message; `undo` reverts it and throws if it can't. An error with `isUnfinished` keeps the change for another
- * try. A change without `undo` can't be reverted, and the undo shortcut says so instead of reverting an earlier one.
+ * try. A change without `undo` can't be reverted, and the undo shortcut says so instead of reverting an earlier one. It may offer another
+ * `action`.
  */
-export function record(words, undo, change = newChange()) {
-  const step = { words, undo, change };
+export function record(words, undo, change = newChange(), action = undefined) {
+  const step = { words, undo, change, action };
   keep(step);
-  if (steps.length > LIMIT) steps.shift();
-  step.end = toast(words, undo && { action: { words: t("undo"), do: () => take(step) } });
+  step.end = toast(words, { action: undo ? { words: t("undo"), do: () => take(step) } : action });
 }
+
+/** Records a change that can't be undone, without a message. */
+export const recordFinal = (words, change = newChange()) => keep({ words, change });
 
 function keep(step) {
   steps.push(step);
   steps.sort((left, right) => left.change - right.change);
+  if (steps.length > LIMIT) steps.shift();
 }
 
 /** The number of changes being stored, and a promise of whether the last one was stored. */
@@ -138,14 +142,14 @@ let undoing = Promise.resolve();
 function take(step) {
   if (!steps.includes(step)) return;
   steps.splice(steps.indexOf(step), 1);
-  step.end();
+  step.end?.();
   undoing = undoing.then(() => carryOut(step));
 }
 
 async function carryOut(step) {
   try {
     const words = step.undo ? await step.undo() : t("undo.none", { what: step.words });
-    if (words) toast(words);
+    if (words) toast(words, { action: step.action });
   } catch (problem) {
     if (problem.isUnfinished) keep(step);
     step.end = toast(problem.message, { isBad: true, action: problem.isUnfinished && { words: t("undo"), do: () => take(step) } });

@@ -9,7 +9,7 @@ import { learn, nameOf, namingField } from "../schema.js";
 import { pointer } from "../values.js";
 
 addWords({
-  "pointer.unknown": "No {class} has the name or the id {text}.", "pointer.keep": "Keep it as an id",
+  "pointer.keep": "Keep it as an id",
   "pointer.keepText": "{class} {text} doesn't exist or is hidden from you. The pointer leads nowhere until it exists.",
 });
 

@@ -6,7 +6,7 @@ import { mayWrite } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
 import { openForm, openPanel } from "../../parts/dialog.js";
-import { toast } from "../../parts/states.js";
+import { record } from "../../parts/states.js";
 import { startText } from "../editors/inline.js";
 import { pointerField } from "../editors/pointer.js";
 import { classes, isShortened, keepView, namesChanged, ranked, typeOf } from "../schema.js";
@@ -89,7 +89,7 @@ export async function saveView(page) {
     }),
   }));
   if (!id) return;
-  toast(t("view.saved", { name: name.value.trim() }));
+  record(t("view.saved", { name: name.value.trim() }));
   go(address("data", [page.className], { where: JSON.stringify(page.where), order: page.order === "-createdAt" ? "" : page.order, view: id }), true);
 }
 

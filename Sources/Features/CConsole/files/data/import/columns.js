@@ -8,7 +8,7 @@ import { fromText, losesDigits, parseDate, parseNumber, setOwn, unguarded } from
 addWords({
   "import.width": "{n} {n|value|values} instead of {wanted}", "import.badKey": "{key} is not a field name", "import.twice": "Two columns go to {field}.",
   "import.needed": "Choose a column for {field}, which is required, or change that on the page Schema.",
-  "import.unknown": "No {class} has the name or the id {text}.", "import.several": "Several {class} have the name {text}. Write the id.",
+  "import.several": "Several {class} have the name {text}. Write the id.",
 });
 
 /** Names that can't be fields, because JavaScript objects have members of these names. */
@@ -157,7 +157,7 @@ export async function withIds(rows, columns, known, refuse) {
       const found = row.object[name] && known.get(key(row.object[name].objectId));
       if (!found || (found.length === 0 && /^[A-Za-z0-9]{10,}$/.test(row.object[name].objectId))) return true;
       if (found.length === 1) row.object[name].objectId = found[0].objectId;
-      else refuse(row, t(found.length ? "import.several" : "import.unknown", { class: targetClass, text: plain(row.object[name].objectId, 40) }));
+      else refuse(row, t(found.length ? "import.several" : "pointer.unknown", { class: targetClass, text: plain(row.object[name].objectId, 40) }));
       return found.length === 1;
     });
   }

@@ -10,7 +10,7 @@ import { drawValue } from "../../data/cells.js";
 import { tree } from "../../data/editors/tree.js";
 import { typeOf } from "../../data/schema.js";
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, record, table as plainTable, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, record, recordFinal, table as plainTable, toast } from "../../parts/states.js";
 import { lineRow, openLine } from "../logs/lines.js";
 
 addWords({
@@ -158,7 +158,7 @@ async function create(again) {
 
 async function store(method, hook, again) {
   await (method === "post" ? parse.post(hook.functionName ? "hooks/functions" : "hooks/triggers", hook) : parse.put(path(hook), { url: hook.url }));
-  toast(t("hook.saved", { what: inWords(hook), url: masked(hook.url) }));
+  record(t("hook.saved", { what: inWords(hook), url: masked(hook.url) }));
   again();
 }
 
@@ -223,9 +223,8 @@ function openFunction(host, entry, scope) {
       const body = read(params.value);
       const headers = await viewAs(as.value, who.value.trim(), scope);
       const began = performance.now();
-      const outcome = await parse.post("functions/" + encodeURIComponent(entry.name), body, { headers, signal: scope }).catch((refusal) => refusal);
+      const outcome = await outcomeOf(parse.post("functions/" + encodeURIComponent(entry.name), body, { headers, signal: scope }), t("call.title", entry));
       if (scope.aborted) return;
-      if (outcome instanceof Error && !outcome.status) throw outcome;
       show(outcome, performance.now() - began);
       // The next call needn't wait for the log lines of this one.
       follow(outcome.requestId ?? outcome.headers?.get("X-Request-Id")).catch(() => { lines.hidden = true; });
@@ -282,4 +281,13 @@ export async function viewAs(kind, who, scope) {
   const { body } = await parse.get("classes/_User", { where: { $or: [{ objectId: who }, { username: who }] }, keys: "username", limit: 1 }, { signal: scope });
   if (body.results.length === 0) throw new Error(t("call.noUser", { who }));
   return { "X-Roost-View-As": body.results[0].objectId };
+}
+
+/** Returns the response to a request, even if it was rejected. The shortcut for undo says that `change` can't be undone. */
+export async function outcomeOf(sent, change) {
+  const outcome = await sent.catch((refusal) => refusal);
+  if (outcome instanceof Error && !outcome.status) throw outcome;
+  // Code may have changed something before it failed.
+  if (change) recordFinal(change);
+  return outcome;
 }

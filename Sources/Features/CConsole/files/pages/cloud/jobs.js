@@ -4,7 +4,7 @@ import { parse, pause } from "../../core/api.js";
 import { button, h, icon, iconButton, labelled, linked, option, put, textField } from "../../core/dom.js";
 import { addWords, ago, count, cut, date, plain, said, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
-import { complain, failed, record, toast } from "../../parts/states.js";
+import { complain, failed, record } from "../../parts/states.js";
 import { isEqual } from "../../data/values.js";
 import { FIGURES, figures, read, table } from "./index.js";
 
@@ -46,7 +46,7 @@ async function start(name, again) {
     },
   }));
   if (!isStarted) return;
-  toast(t("job.started", { name }));
+  record(t("job.started", { name }));
   again();
 }
 
@@ -134,7 +134,7 @@ async function edit(row, jobs, again) {
         });
       } else {
         await parse.post("cloud_code/jobs", { job_schedule: plan });
-        toast(words);
+        record(words);
       }
       again();
       return true;

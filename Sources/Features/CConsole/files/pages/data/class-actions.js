@@ -146,7 +146,7 @@ function slowFind(page, lacks) {
     page.moved();
     try {
       const done = await work.finished;
-      toast(done ? t("index.done", { index: done.name, seconds: done.seconds }) : t("index.stopped"));
+      if (!done) toast(t("index.stopped"));
       if (done && !page.scope.aborted) page.reload();
     } catch (problem) {
       complain(problem);

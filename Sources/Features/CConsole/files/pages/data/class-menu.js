@@ -8,7 +8,7 @@ import { addWords, plain, t, zone } from "../../core/words.js";
 import "../../data/filter/model.js";
 import { choices, choose, deleteView, ranked, visible } from "../../data/schema.js";
 import { openDialog, openMenu, openPanel } from "../../parts/dialog.js";
-import { complain, toast } from "../../parts/states.js";
+import { complain, record } from "../../parts/states.js";
 
 addWords({
   "grid.ascending": "Sort ascending", "grid.descending": "Sort descending", "grid.unsort": "Newest first", "grid.hide": "Hide column",
@@ -27,7 +27,7 @@ export function open(page, anchor) {
     mayChangeClasses() && { words: t("menu.newField"), icon: "plus", do: () => page.newField() },
     mayWrite() && { words: t("menu.saveView"), icon: "bookmark", do: async () => (await import("../../data/filter/chips.js")).saveView(page) },
     page.view?.owner === session.peek().operator.name && { words: t("view.delete"), icon: "close", do: () => deleteView(page.view.id).then(() => {
-      toast(t("view.deleted", { name: page.view.name }));
+      record(t("view.deleted", { name: page.view.name }));
       go(address("data", [page.className]));
     }, complain) },
     null,

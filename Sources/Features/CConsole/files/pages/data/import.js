@@ -9,6 +9,7 @@ import { columnsOf, doubts, objectOf, problemOf, targets, withIds } from "../../
 import { loadCounts, replaceClass, schemaPath } from "../../data/schema.js";
 import { inWords, setOwn, unguarded } from "../../data/values.js";
 import { openDialog } from "../../parts/dialog.js";
+import { recordFinal } from "../../parts/states.js";
 import { startNote } from "./class-actions.js";
 
 addWords({
@@ -238,6 +239,7 @@ async function run(work, columns, isDryRun) {
   if (schema) replaceClass(schema);
   let now = "";
   if (!isDryRun) {
+    if (schema || total.stored > 0 || isLost) recordFinal(t("import.title", { class: className }));
     loadCounts();
     now = await countOf(className).then((n) => t("import.count", { class: className, n }), () => "");
   }

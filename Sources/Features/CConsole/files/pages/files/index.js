@@ -9,7 +9,7 @@ import { addWords, bytes, date, plain, shown, t } from "../../core/words.js";
 import { fileName } from "../../data/cells.js";
 import { show, store, takeDrops, thumbnail } from "../../data/editors/file.js";
 import { confirm, openDialog } from "../../parts/dialog.js";
-import { complain, copyButton, empty, failed, loading, offer, table, toast } from "../../parts/states.js";
+import { complain, copyButton, empty, failed, loading, offer, record, table } from "../../parts/states.js";
 
 addWords({
   "files.number": "{n} {n|file|files}, {size}", "files.part": "more than {n} {n|file|files}; the list is not complete", "files.find": "Find by name", "files.sort": "Order", "files.modified": "Newest first",
@@ -40,7 +40,7 @@ export function open(scope) {
   const upload = async (file) => {
     try {
       await store(file);
-      toast(t("files.uploaded", { name: file.name }));
+      record(t("files.uploaded", { name: file.name }));
       again();
     } catch (problem) {
       complain(problem);
@@ -128,7 +128,7 @@ async function askToDelete(file) {
   try {
     if (!(await confirm({ title: t("files.deleteTitle", { name }), text: t("files.deleteText"), button: t("delete"), isDanger: true }))) return false;
     await send("DELETE", "parse/files/" + encodeURIComponent(file.name));
-    toast(t("word.deleted", { name }));
+    record(t("word.deleted", { name }));
     return true;
   } catch (problem) {
     complain(problem);

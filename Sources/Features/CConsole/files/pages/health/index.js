@@ -7,7 +7,7 @@ import { session, setTitle } from "../../core/session.js";
 import { effect } from "../../core/signal.js";
 import { addWords, ago, bytes, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus } from "../../parts/dialog.js";
-import { complain, failed, loading, toast } from "../../parts/states.js";
+import { complain, failed, loading, record, toast } from "../../parts/states.js";
 import { follow } from "../../data/indexing.js";
 
 addWords({
@@ -154,7 +154,7 @@ async function putRight(finding, go, again, scope) {
   go.disabled = true;
   try {
     await finish((await send("POST", "doctor/fix", { body: { id: finding.id } })).body, scope);
-    toast(t("health.fixed", { subject }));
+    record(t("health.fixed", { subject }));
     again();
   } catch (problem) {
     go.disabled = false;

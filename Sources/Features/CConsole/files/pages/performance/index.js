@@ -126,7 +126,7 @@ addWords({
   "statements.none": "No slow statements.", "statements.noAdvice": "No index is missing for the requests so far.",
   "statements.off": "Nothing is recorded: the option indexAdvice is off.", "statements.createOf": "Create index on {class}: {fields}",
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
-  "statements.copy": "A class can't declare this index. Run this in the database:", "statements.built": "Index {index} is built.",
+  "statements.copy": "A class can't declare this index. Run this in the database:",
   "statements.calls": "{n} {n|time|times}, {mean} on average, {longest} at most", "statements.planOf": "Plan of a statement",
 });
 
@@ -138,7 +138,7 @@ function statements(scope) {
       if (!counts.peek().size) loadCounts();
       put(host, h(".panel", h("h2", t("statements.advice")),
         body.advice.length === 0 && h("p.quiet", t(body.isAdvising ? "statements.noAdvice" : "statements.off")),
-        body.advice.map((one) => adviceRow(one, read))), statementPanel(body));
+        body.advice.map(adviceRow)), statementPanel(body));
     } catch (problem) {
       if (!scope.aborted) put(host, failed(problem, read));
     }
@@ -147,7 +147,7 @@ function statements(scope) {
   return host;
 }
 
-function adviceRow(advice, read) {
+function adviceRow(advice) {
   const names = advice.columns.map((name) => plain(name, 60)).join(", ");
   const row = h(".line.member.wrap", h(".grow", shown(advice.why, 400)));
   const create = async () => {
@@ -158,12 +158,7 @@ function adviceRow(advice, read) {
     go.remove();
     row.append(element);
     try {
-      const built = await finished;
-      if (!built) {
-        element.replaceWith(go);
-        return;
-      }
-      element.replaceWith(h("p.notice.built", { role: "status" }, icon("check"), " ", t("statements.built", { index: built.name })));
+      element.replaceWith((await finished) ? icon("check") : go);
     } catch (problem) {
       element.replaceWith(go);
       complain(problem);

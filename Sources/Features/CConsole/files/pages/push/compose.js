@@ -7,7 +7,7 @@ import { addWords, bytes, count, plain, shown, t } from "../../core/words.js";
 import { classes, loadClasses } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
 import { confirm, openDialog, openForm } from "../../parts/dialog.js";
-import { failed, loading, table, toast } from "../../parts/states.js";
+import { failed, loading, record, table } from "../../parts/states.js";
 
 addWords({
   "compose.title": "Title", "compose.badge": "Badge", "compose.badge.keep": "unchanged", "compose.badge.add": "add 1", "compose.badge.clear": "none",
@@ -97,7 +97,7 @@ export function composer(sent, scope) {
       typed: n > MANY ? String(n) : undefined, typedLabel: n > MANY ? t("compose.typed", { n: String(n) }) : undefined });
     if (!isSure) return;
     await parse.post("push", { ...body, where: page.where });
-    toast(t(body.push_time ? "compose.planned" : "compose.sent"));
+    record(t(body.push_time ? "compose.planned" : "compose.sent"));
     sent();
   }
   /** Lets the server process the push without sending it. */
@@ -137,7 +137,7 @@ export function composer(sent, scope) {
       },
     }));
     if (isSent) {
-      toast(t("compose.sent"));
+      record(t("compose.sent"));
       sent();
     }
   }

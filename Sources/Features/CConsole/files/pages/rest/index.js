@@ -11,7 +11,7 @@ import { tree } from "../../data/editors/tree.js";
 import { classes, loadClasses, typeOf } from "../../data/schema.js";
 import { confirm } from "../../parts/dialog.js";
 import { copy, copyButton } from "../../parts/states.js";
-import { viewAs } from "../cloud/index.js";
+import { outcomeOf, viewAs } from "../cloud/index.js";
 
 addWords({
   "rest.hint": "Send any REST API request, and get the code for it.", "rest.method": "Method", "rest.path": "Path below the mount",
@@ -88,9 +88,8 @@ export function open(scope) {
       // The body is sent as typed, so numbers of any length arrive unchanged. Only reads are retried, because other requests may not be
       // repeatable.
       const options = request.body === undefined ? {} : { file: request.body, headers: { "Content-Type": "application/json" } };
-      const outcome = await send(request.method, target, { ...options, headers: { ...options.headers, ...headers }, signal: scope, isRepeatable: request.method === "GET" }).catch((refusal) => refusal);
+      const outcome = await outcomeOf(send(request.method, target, { ...options, headers: { ...options.headers, ...headers }, signal: scope, isRepeatable: request.method === "GET" }), request.method !== "GET" && `${request.method} ${request.path}`);
       if (scope.aborted) return;
-      if (outcome instanceof Error && !outcome.status) throw outcome;
       remember(request, outcome.status);
       show(outcome, performance.now() - began);
     } catch (refusal) {

@@ -9,7 +9,7 @@ import { build, isIndexable } from "../../data/indexing.js";
 import { change, classes, loadClasses, loadCounts, replaceClass, schemaPath } from "../../data/schema.js";
 import { setOwn } from "../../data/values.js";
 import { confirm, openForm } from "../../parts/dialog.js";
-import { complain, toast } from "../../parts/states.js";
+import { complain, record, recordFinal } from "../../parts/states.js";
 
 addWords({
   "name.empty": "Enter a name.", "name.wrong": "{name} is not a valid name.", "field.change": "Field {field}",
@@ -67,7 +67,7 @@ export function editField(className, field) {
     async save() {
       const [name, definition] = await controls.read();
       await change(className, { fields: setOwn({}, name, definition) });
-      toast(t(field ? "field.changed" : "field.done", { field: name, class: className }));
+      record(t(field ? "field.changed" : "field.done", { field: name, class: className }));
       return name;
     },
   }));
@@ -94,7 +94,7 @@ async function take(question, name, work, done) {
     const isWanted = await confirm({ title, text: h(".form", [].concat(text).filter(Boolean).map((one) => h("p", one))), button: title, isDanger: true, typed: name, typedLabel: name && t("gone.typed", { name }) });
     if (!isWanted) return false;
     await work();
-    toast(done);
+    record(done);
     return true;
   } catch (problem) {
     complain(problem);
@@ -171,7 +171,6 @@ export function makeIndex(className, first = "") {
       const done = await work.finished.finally(() => put(state));
       if (done === null) throw new Error(t("index.stopped"));
       loadCounts();
-      toast(t("index.done", { index: done.name, seconds: done.seconds }));
       return done.name;
     },
   }));
@@ -206,6 +205,7 @@ function template(kind, owner, role, isOpen) {
 export async function makeSample() {
   replaceClass((await parse.post("schemas/Note", { className: "Note", fields: { text: { type: "String" } }, classLevelPermissions: template("readOnly") })).body);
   await send("POST", "imports", { body: { className: "Note", rows: ["Milk", "Bread", "Apples"].map((text) => ({ text })), existing: "stop" } });
+  recordFinal(t("class.done", { class: "Note" }));
 }
 
 /** Asks for a new class. Returns its name once it exists; `first` is the preselected template. */
@@ -271,7 +271,7 @@ export function makeClass(first = "owned", title = t("classes.new")) {
       if (chosen() === "role" && !role.value.trim()) throw new Error(t("class.roleMissing"));
       replaceClass((await parse.post("schemas/" + name, { className: name, fields: definitions, classLevelPermissions: permissions() })).body);
       loadCounts();
-      toast(t("class.done", { class: name }));
+      record(t("class.done", { class: name }));
       return name;
     },
   }));

@@ -5,11 +5,11 @@ import { button, debounce, h, icon, labelled, linked, option, put, textField } f
 import { session, setTitle } from "../../core/session.js";
 import { addWords, ago, drawnApart, plain, shown, t } from "../../core/words.js";
 import { openDialog, openForm } from "../../parts/dialog.js";
-import { complain, copyButton, failed, loading, toast } from "../../parts/states.js";
+import { complain, copy, copyButton, failed, loading, record } from "../../parts/states.js";
 
 addWords({
   "settings.hint": "Precedence: flags, environment variables, configuration file, defaults.", "settings.find": "Find an option",
-  "settings.changed": "Only set options", "settings.copy": "Copy without secrets", "settings.copied": "Copied, without secrets", "settings.option": "Option",
+  "settings.changed": "Only set options", "settings.copy": "Copy without secrets", "settings.option": "Option",
   "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option has that name.",
   "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.stored": "changed here by {from}", "settings.preset": "defaults of this preset",
   "settings.default": "default", "settings.else": "otherwise {value}", "settings.noEffect": "has no effect", "settings.push": "Check push keys", "settings.works": "works",
@@ -28,12 +28,11 @@ export function open(scope) {
   const draw = () => put(body, list(settings, joined(find.value), isChanged.checked, read));
   find.addEventListener("input", debounce(100, draw));
   isChanged.addEventListener("change", draw);
-  const copy = button(".button", async () => {
+  const copyAll = button(".button", () => {
     const given = settings.filter(({ source, value, languages }) => !["default", "preset"].includes(source) && value !== undefined && !languages);
-    await navigator.clipboard.writeText(JSON.stringify(Object.fromEntries(given.map(({ name, value }) => [name, value])), null, 2));
-    toast(t("settings.copied"));
+    copy(JSON.stringify(Object.fromEntries(given.map(({ name, value }) => [name, value])), null, 2));
   }, icon("copy"), h("span.words", t("settings.copy")));
-  copy.setAttribute("aria-label", t("settings.copy"));
+  copyAll.setAttribute("aria-label", t("settings.copy"));
   setTitle(t("rail.settings"));
   const read = async () => {
     try {
@@ -46,7 +45,7 @@ export function open(scope) {
   read();
   return h(".page", h("header.head", h("h1", t("rail.settings")), h("span.quiet.words", t("settings.hint")), h(".space"),
     session.peek().operator.role === "owner" && button(".button", async () => (await import("../operators.js")).openOperators(), icon("users"), h("span.words", t("rail.operators"))),
-    copy),
+    copyAll),
     h(".filters", h(".narrow", find), h("label.line", isChanged, t("settings.changed")),
       session.peek().features.push && button(".button", checkPush, icon("push"), t("settings.push"))), body);
 }
@@ -112,7 +111,7 @@ async function openChange(setting, again) {
     extra: [extra, at && button(".button", () => send("DELETE", path).then(() => close(true), complain), t("settings.back"))],
   }));
   if (!done) return;
-  toast(t("settings.saved", { name }));
+  record(t("settings.saved", { name }));
   again();
 }
 

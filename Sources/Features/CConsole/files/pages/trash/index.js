@@ -9,7 +9,7 @@ import { addWords, ago, date, plain, shown, t } from "../../core/words.js";
 import { restoreEntry } from "../../data/batches.js";
 import { tree } from "../../data/editors/tree.js";
 import { openDialog } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, record } from "../../parts/states.js";
 
 addWords({
   "trash.hint": "Objects deleted in the console, kept for 30 days. Files, fields and classes are not kept.", "trash.empty": "The trash is empty", "trash.restore": "Restore",
@@ -50,7 +50,7 @@ function row(entry, again) {
     event.currentTarget.disabled = true;
     try {
       const dropped = (await restoreEntry(entry.id)).join(", ");
-      toast(t(dropped ? "trash.restoredWithout" : "trash.restored", { name, class: entry.className, fields: dropped }), { action: { words: t("word.open"), do: () => go(address("data", [entry.className, entry.objectId])) } });
+      record(t(dropped ? "trash.restoredWithout" : "trash.restored", { name, class: entry.className, fields: dropped }), undefined, undefined, { words: t("word.open"), do: () => go(address("data", [entry.className, entry.objectId])) });
     } catch (problem) {
       complain(problem);
     }

@@ -10,7 +10,7 @@ import { addWords, ago, date, shown, t } from "../../core/words.js";
 import { drawPointer } from "../../data/cells.js";
 import { classes, learn, loadClasses, namesChanged, typeOf } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, table, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, record, table } from "../../parts/states.js";
 
 addWords({
   "users.users": "Users", "users.roles": "Roles", "users.sessions": "Sessions", "users.installations": "Installations", "users.find": "Name, address or id", "users.empty.users": "Nobody yet",
@@ -55,7 +55,7 @@ export function endButton({ objectId, createdAt }, again) {
     event.currentTarget.disabled = true;
     try {
       await parse.delete(objectPath("_Session", objectId));
-      toast(t("word.ended"));
+      record(t("word.ended"));
     } catch (problem) {
       complain(problem);
     }

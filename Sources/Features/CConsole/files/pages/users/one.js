@@ -13,7 +13,7 @@ import { Row } from "../../data/rows.js";
 import { classes, isServerClass, learn, nameOf, typeOf } from "../../data/schema.js";
 import { noValue, pointer } from "../../data/values.js";
 import { confirm, keepFocus, openDialog, openForm } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, offer, record, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, offer, record } from "../../parts/states.js";
 import { endButton, how, tabs } from "./index.js";
 
 addWords({
@@ -129,7 +129,7 @@ function actions(object, name, isLocked, again) {
   const attempt = (work) => () => work().catch(complain);
   const reset = attempt(async () => {
     await parse.post("requestPasswordReset", { email: object.email }, { isRepeatable: false });
-    toast(t("one.resetDone", { email: object.email }));
+    record(t("one.resetDone", { email: object.email }));
   });
   const lock = attempt(async () => {
     if (!(await confirm({ title: t("one.lock"), text: t("one.lockText", { name }), button: t("one.lock"), isDanger: true }))) return;
