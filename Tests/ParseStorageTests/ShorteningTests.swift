@@ -66,6 +66,22 @@ import Testing
         }
     }
 
+    @Test("Shortens values beside the score of a text search")
+    func score() async throws {
+        try await TestStore.run { test in
+            let words = Array(repeating: "word", count: 100).joined(separator: " ")
+            try await test.create("Song", "s", "{\"title\":\"\(words)\"}")
+            let search = TextSearch(
+                term: "word", language: "english", isCaseSensitive: false, isDiacriticSensitive: false)
+            let found = try await Self.find(test, "Song") {
+                $0.filter = .field(FieldPath("title"), .text(search))
+                $0.keys = ["$score", "title"]
+            }
+            let song = try #require(found["s"])
+            #expect(song["title"]?["__type"] == "Shortened" && song["score"]?.numberValue != nil, "\(song)")
+        }
+    }
+
     @Test("Shortens included objects, too, but not a field that an owner rule checks")
     func includes() async throws {
         try await TestStore.run { test in

@@ -35,11 +35,9 @@ struct ExportPlan: Sendable {
             let type = Self.naturalType(column)
             add(column, type.flatMap { Self.encoding(column, of: $0) }, type)
         }
-        if hasACL { selected += ["\"_rperm\"", "\"_wperm\""] }
         self.fields = fields
         plan = ReadPlan(
-            className: schema.name, columns: columns, constants: constants, hasACL: hasACL,
-            selectList: selected.joined(separator: ", "))
+            className: schema.name, columns: columns, expressions: selected, constants: constants, hasACL: hasACL)
     }
 
     private static func encoding(_ column: StoredTable.Column, of type: FieldType) -> ReadPlan.Encoding? {

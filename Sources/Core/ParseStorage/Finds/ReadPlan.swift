@@ -70,6 +70,7 @@ final class ReadPlan: Sendable {
     let hasACL: Bool
     /// Members that are the same for every row, such as relations, each as `,"key":value`.
     let constants: [[UInt8]]
+    private let expressions: [String]
     let selectList: String
     /// The query for object `$1` if one of the principals `$2` may read it. For a class without ACLs, ``anyById``.
     let readableById: String
@@ -117,13 +118,12 @@ final class ReadPlan: Sendable {
             selected.append(SQL.identifier(name.text))
         }
         let hasACL = !TableLayout.classesWithoutACL.contains(schema.name) && !hidden.contains("ACL")
-        if hasACL { selected += ["\"_rperm\"", "\"_wperm\""] }
         self.init(
-            className: schema.name, columns: columns, constants: constants, hasACL: hasACL,
-            selectList: selected.joined(separator: ", "))
+            className: schema.name, columns: columns, expressions: selected, constants: constants, hasACL: hasACL)
     }
 
-    init(className: String, columns: [Column], constants: [[UInt8]], hasACL: Bool, selectList: String) {
+    /// - Parameter expressions: The expression of each column.
+    init(className: String, columns: [Column], expressions: [String], constants: [[UInt8]], hasACL: Bool) {
         self.className = className
         self.columns = columns
         var cells: [Cell] = []
@@ -137,7 +137,8 @@ final class ReadPlan: Sendable {
         self.openings = openings
         self.constants = constants
         self.hasACL = hasACL
-        self.selectList = selectList
+        self.expressions = expressions
+        selectList = (expressions + (hasACL ? ["\"_rperm\"", "\"_wperm\""] : [])).joined(separator: ", ")
         anyById = "SELECT \(selectList) FROM \(SQL.identifier(className)) WHERE \"objectId\" = $1"
         readableById =
             TableLayout.classesWithoutACL.contains(className)
@@ -203,11 +204,11 @@ final class ReadPlan: Sendable {
     /// Returns the plan with the search score as an additional field `score`. As in parse-server, it replaces a field
     /// of that name.
     func adding(score rank: String) -> ReadPlan {
-        let kept = columns.filter { $0.name != "score" }
-        let selected = kept.map { SQL.identifier($0.name) } + ["\(rank)::double precision AS \"$score\""]
+        let kept = columns.indices.filter { columns[$0].name != "score" }
         return ReadPlan(
-            className: className, columns: kept + [Column("score", .number)], constants: constants, hasACL: hasACL,
-            selectList: (selected + (hasACL ? ["\"_rperm\"", "\"_wperm\""] : [])).joined(separator: ", "))
+            className: className, columns: kept.map { columns[$0] } + [Column("score", .number)],
+            expressions: kept.map { expressions[$0] } + ["\(rank)::double precision AS \"$score\""],
+            constants: constants, hasACL: hasACL)
     }
 }
 

@@ -10,7 +10,7 @@ import { drawValue } from "../../data/cells.js";
 import { tree } from "../../data/editors/tree.js";
 import { typeOf } from "../../data/schema.js";
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
-import { complain, empty, failed, loading, record, recordFinal, table as plainTable, toast } from "../../parts/states.js";
+import { complain, empty, failed, loading, record, recordFinal, table as plainTable } from "../../parts/states.js";
 import { lineRow, openLine } from "../logs/lines.js";
 
 addWords({
