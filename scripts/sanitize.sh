@@ -14,6 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 export SWIFT_BACKTRACE=enable=no
 # A report sets the exit status of the process, which fails the run.
 export TSAN_OPTIONS="suppressions=$PWD/scripts/thread_suppressions.txt:history_size=4"
+export ASAN_OPTIONS="suppressions=$PWD/scripts/address_suppressions.txt"
 export LSAN_OPTIONS="suppressions=$PWD/scripts/leak_suppressions.txt:print_suppressions=0"
 
 # Skipped, because a sanitizer multiplies the time by 5 to 15 and also the memory: the console in browsers, tests that
