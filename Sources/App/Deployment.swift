@@ -19,7 +19,7 @@ package struct Deployment: Sendable {
     package let configurationFile: String?
     /// Whether the options come from the app's own index.js, which only `roost serve` runs.
     let isApp: Bool
-    /// The base folder of the file's relative paths, or nil without a file.
+    /// The base folder of the file's relative paths, except for `dataDir` and `filesDirectory`, or nil without a file.
     package let configurationFolder: String?
 
     /// Reads the configuration.

@@ -13,8 +13,8 @@ struct DoctorCommand: AsyncParsableCommand {
             Changes nothing without --fix, which offers a fix for each problem that it can solve without losing data, \
             and applies those that you confirm.
 
-            \(CommandRun.exitHelp), 2 errors or warnings found, or a store not listed. See \
-            docs/maintenance.md.
+            \(CommandRun.exitHelp), 2 found errors or warnings, or couldn't list a file store. \
+            See docs/maintenance.md.
             """)
 
     @Flag(help: "Offer fixes, and apply those that are confirmed.")

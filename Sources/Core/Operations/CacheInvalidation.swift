@@ -63,8 +63,8 @@ public struct CacheInvalidation: Sendable, BackendPart {
         }
     }
 
-    /// Sets the mark of this process's upload folder, which is announced on each new connection. Processes with a
-    /// different folder reply, and both log a warning.
+    /// Sets the mark of this process's upload folder. The process announces it whenever its listener connects. Processes
+    /// with a different folder reply, and both log a warning.
     public func begin(filesIn mark: String) { services.peerFolders.begin(mark) }
 
     private func checkFolder(in payload: String) {

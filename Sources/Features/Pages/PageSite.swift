@@ -52,8 +52,8 @@ public struct PageSite: Sendable {
             placeholders = try PageText(.object(options.placeholders)).members
         } catch {
             throw ConfigurationError(
-                "failed to load JSON file: pages.localizationJsonPath must be a readable JSON object by language, and "
-                    + "its texts and pages.placeholders valid Mustache templates")
+                "failed to load JSON file: pages.localizationJsonPath must be a readable JSON file with one object per "
+                    + "language. Its texts and pages.placeholders must be valid Mustache templates")
         }
     }
 

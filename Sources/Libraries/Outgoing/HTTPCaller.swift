@@ -151,7 +151,7 @@ extension HTTPCaller {
     ///   - silence: Maximum time without data.
     ///   - sink: Receives each piece of the body of a successful response. The next one is read after it returns.
     /// - Returns: The HTTP status.
-    /// - Throws: `HTTPCallFailure` without a complete response within the limits, `CancellationError`, or the errors of
+    /// - Throws: `HTTPCallFailure` if no complete response arrives within the limits, `CancellationError`, or the errors of
     ///   `sink`.
     public func download(
         _ call: HTTPCall, silence: Duration = .seconds(60), to sink: (ByteBuffer) async throws -> Void

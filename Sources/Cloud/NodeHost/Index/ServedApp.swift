@@ -134,7 +134,7 @@ package struct ServedApp: Sendable {
         {
             functions.insert(function)
             if path.count == 1 { options[Name(option)] = true }
-            return add(subject, .applied, "a function of the app, which Node.js runs at each use")
+            return add(subject, .applied, "a function in the app, which Node.js calls on each use")
         }
         guard !notes.contains(where: { $0.subject == subject }) else { return }
         let what =
@@ -203,8 +203,8 @@ package struct ServedApp: Sendable {
             add(
                 "trustProxy", isFunction ? .decide : .applied,
                 isFunction
-                    ? "the setting trust proxy of the app is a function. Set the option trustProxy of ParseServer to addresses"
-                    : "the setting trust proxy of the app")
+                    ? "the app's setting \"trust proxy\" is a function. Set ParseServer's option trustProxy to addresses"
+                    : "the app's setting \"trust proxy\"")
         }
         if made["listen"] == nil {
             let places = listens.compactMap { $0["at"]?.stringValue }.joined(separator: ", ")

@@ -25,7 +25,7 @@ extension Saving {
         do throws(ParseError) {
             fields = try WrittenFields.newFields(operations, in: current)
         } catch {
-            // A caller who may not add fields gets that error first.
+            // A missing permission to add fields is reported before a wrong type.
             if let known, error.code == ParseError.incorrectType {
                 try WrittenFields.checkAddition(operations, to: known, caller, isCreating: isCreating)
             }

@@ -28,7 +28,7 @@ public struct FileCall: Sendable {
     public var size: Int?
     /// The content, or nil for events other than `beforeSave` and `afterSave`.
     public var bytes: [UInt8]?
-    /// The metadata sent with the file, or empty for events other than `beforeSave` and `afterSave`.
+    /// The file's metadata, or empty for events other than `beforeSave` and `afterSave`.
     public var metadata: JSONObject = [:]
     public var tags: JSONObject = [:]
     /// The request, including the user's record.

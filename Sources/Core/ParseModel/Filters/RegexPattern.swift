@@ -50,7 +50,7 @@ public enum RegexPattern {
     /// Translates a pattern to PostgreSQL's syntax, with its options as embedded flags.
     ///
     /// - Parameters:
-    ///   - options: Letters out of `imxsu`.
+    ///   - options: Any of the letters `imxsu`.
     ///   - allowsBackReferences: Whether the pattern may have back-references (`\1`). Matching such a pattern can take
     ///     exponential time in its length.
     /// - Throws: 102 for syntax without an equivalent in PostgreSQL, and for back-references that aren't allowed.

@@ -126,7 +126,7 @@ public struct FilterMatcher: Sendable {
             if type == .polygon { try budget.spend(value?["coordinates"]?.arrayValue?.count ?? 0) }
             return try condition.holds(value.flatMap { ColumnValue($0, type) }, &budget)
         case .nested(let path, let condition):
-            // A top-level field is never null, only missing.
+            // A null top-level field counts as missing: in both cases its column is NULL.
             if object[path[0]]?.isNull ?? true {
                 return try condition.holds([MatchedLeaf(value: nil)], &budget)
             }

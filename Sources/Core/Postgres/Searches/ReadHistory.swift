@@ -139,7 +139,7 @@ package final class ReadHistory: Sendable {
     }
 }
 
-/// The classes of which large rows were read by key within the last minute, and the callers who read them.
+/// The classes whose large rows were read by key within the last minute, and the callers who read from them.
 ///
 /// In such a class, a caller's reads by key use separate connections until one returns a small row, and for ten seconds
 /// after a large one. So a caller who keeps reading new large rows doesn't delay others on the shared connections.

@@ -225,7 +225,7 @@ final class CurrentLimits: Sendable {
             guard state.changes != changes else { return state.limiter }
             state.changes = changes
             let limits = limits()
-            // A new limiter starts to count from zero.
+            // A new limiter would lose the counts that are held in memory.
             guard limits != state.limits else { return state.limiter }
             state.limits = limits
             state.limiter = RateLimiter(

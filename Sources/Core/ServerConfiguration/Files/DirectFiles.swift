@@ -25,7 +25,7 @@ extension Configuration {
         init() {}
     }
 
-    /// Warnings that direct URLs bypass protections, or that fallback stores disable them.
+    /// Warnings that direct URLs bypass protections, or that fallback stores turn direct URLs off.
     var fileStoreWarnings: [String] {
         guard let direct = fileStore.direct else { return [] }
         guard fileStoreFallbacks.isEmpty else {

@@ -92,7 +92,7 @@ extension Configuration.S3 {
         cacheControl = try options.text("globalCacheControl")
         encryption = try options.text("ServerSideEncryption")
         if let encryption, !["AES256", "aws:kms"].contains(encryption) {
-            throw options.refusal("ServerSideEncryption", "it must be AES256 or aws:kms", "Leave it out for none.")
+            throw options.refusal("ServerSideEncryption", "it must be AES256 or aws:kms", "Remove it for the default")
         }
         encryptionKeyId = try options.text("SSEKMSKeyId")
         let credentials = try options.nested("credentials") { nested throws(ConfigurationError) in

@@ -45,10 +45,10 @@ public enum OptionTable {
                 "The folder of the embedded PostgreSQL and of files; default .roost next to the configuration file"),
             .text(
                 "filesDirectory", "ROOST_FILES_DIRECTORY", \.filesDirectory,
-                "The folder of uploaded files; default: the folder files in the data folder"),
+                "The folder of uploaded files; default dataDir/files"),
             .text(
                 "classDefinitions", "ROOST_CLASS_DEFINITIONS", \.classDefinitions,
-                "Name of class definitions in the binary to apply at start; only music"),
+                "The built-in class definitions to apply at start: music"),
             .whole(
                 "statementTimeout", "ROOST_STATEMENT_TIMEOUT", \.statementTimeout, in: 1...86_400_000,
                 "Time limit of a statement, in milliseconds"),

@@ -109,7 +109,7 @@ public struct FileCopy: Sendable {
     private func copy(_ listed: ListedFile) async throws -> Outcome {
         let known = try await target.open(name: listed.name, for: FileWish(isHeadOnly: true))
         if let known {
-            // If the source has a newer file, it is copied even if the sizes are equal.
+            // Without `verifies`, a newer file in the source is copied even if the sizes are equal.
             let isOlder = known.modified.seconds < listed.modified.seconds
             if verifies || !isOlder, try await isEqual(known, listed) { return .skipped }
             if known.modified.isLater(than: listed.modified) {

@@ -24,7 +24,7 @@ package struct LiveDownload: Sendable {
         self.progress = progress
     }
 
-    /// Downloads everything.
+    /// Downloads the wanted classes with their files and, if all are wanted, the settings. Continues an interrupted run.
     ///
     /// - Returns: Notes for the report, for example on files that couldn't be downloaded.
     /// - Throws: `LiveServer.Failure`, `CancellationError`, or the error of writing to the folder.

@@ -30,7 +30,7 @@ enum MongoValues {
         case .document(let document): return .object(object(document, field(), &losses))
         case .symbol(let text): return .string(self.text(text, field(), &losses))
         case .regularExpression, .dbPointer, .code, .codeWithScope, .timestamp, .minKey, .maxKey, .malformedText:
-            losses.add(field(), "a \(value.typeName), which Parse doesn't define", reported(value))
+            losses.add(field(), "a \(value.typeName), which Parse can't store: it becomes null", reported(value))
             return .null
         }
     }

@@ -203,7 +203,7 @@ struct RangeSender {
         return nil
     }
 
-    /// Decides whether tokens that no service knows are dead, which requires that all senders are trusted.
+    /// Records tokens that every service rejected. They count as dead if the guard trusts all of these services.
     private func judge(_ suspects: [PushAttempt], _ tally: RangeTally) {
         for attempt in suspects {
             let wrong = attempt.entries.filter { !guardian.trusts($0.name) }
