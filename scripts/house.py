@@ -20,7 +20,7 @@ BOUNDS = {
     "lines": (73_000, 98_667),
     "files": (560, 884),
     "lines of Core": (40_000, 59_290),
-    "lines of Tests": (62_000, 87_992),
+    "lines of Tests": (62_000, 87_994),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),
     "files outside of Console that name it": (6, 6),

@@ -247,7 +247,9 @@ struct IndexFileTests {
         let function = try await read("() => true")
         #expect(function.options["trustProxy"] == nil)
         let undecided = function.undecided.map(\.text)
-        #expect(undecided.count == 1 && undecided[0].hasPrefix("trustProxy: the setting trust proxy"), "\(undecided)")
+        #expect(
+            undecided.count == 1 && undecided[0].hasPrefix("trustProxy: the app's setting \"trust proxy\""),
+            "\(undecided)")
     }
 
     @Test("Reports ParseGraphQLServer as unsupported")
