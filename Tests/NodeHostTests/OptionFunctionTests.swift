@@ -252,7 +252,7 @@ struct OptionFunctionTests {
             let lines = served.notes.map(\.line)
             for (name, words) in [
                 ("masterKey", "called once at start"), ("publicServerURL", "called once at start"),
-                ("sendUserEmailVerification", "which Node.js runs at each use"),
+                ("sendUserEmailVerification", "which Node.js calls on each use"),
             ] {
                 #expect(lines.contains { $0.hasPrefix(name) && $0.contains("taken") && $0.contains(words) }, "\(lines)")
             }

@@ -79,6 +79,13 @@ import Testing
             #expect(row["numFailed"] == 1 && row["failedPerType"] == ["ios": 1])
             #expect(sink.tokens == ["a0", "a1", "a2"])
             #expect(row["sentPerUTCOffset"]?.objectValue?.count == 3)
+            // The same applies if no device has a time zone.
+            let other = try await server.send(
+                "POST", "/push",
+                ["where": ["deviceToken": "ae"], "push_time": .string(text), "data": ["alert": "x"]], as: .master)
+            try await server.execute("UPDATE \"_roost_push_part\" SET \"due\" = now()")
+            row = try await PushFixture.row(server, try #require(other.headers["x-parse-push-status-id"]))
+            #expect((row["numFailed"] ?? 0) == 0 && sink.tokens.count == 3, "\(row.text)")
         }
     }
 

@@ -82,11 +82,12 @@ extension PushRows {
         "((\(moment)) AT TIME ZONE rule - (\(moment)) AT TIME ZONE 'UTC')"
     }
 
-    /// Counts devices without a time zone, or with one not in `zones`, as failed. Records up to 10,000 of the failures.
+    /// Counts devices with a time zone that isn't in `zones` as failed. Records up to 10,000 of the failures.
     public func failPart(_ part: PushPart, _ filter: Filter, exceptZones zones: [String]) async throws {
         guard var (condition, builder) = try audience(filter) else { return }
-        condition +=
-            " AND COALESCE(\"timeZone\", '') <> ALL(\(builder.bind(.textArray(zones)))) AND \"deviceToken\" IS NOT NULL"
+        // Without zones, the comparison alone would also count devices without a time zone.
+        condition += " AND \"timeZone\" IS NOT NULL AND \"deviceToken\" IS NOT NULL"
+        condition += " AND \"timeZone\" <> ALL(\(builder.bind(.textArray(zones))))"
         let rows = try await store.query(
             """
             SELECT left(COALESCE("deviceType", ''), 10000), count(*), (sum(count(*)) OVER ())::bigint
