@@ -24,7 +24,7 @@ import Testing
         let options: JSONObject = [
             "clientKey": "client key", "console": ["signIn": "thisMachine"], "liveQuery": ["classNames": ["First"]],
         ]
-        try await TestServer.run(options) { server in
+        try await TestServer.run(options, logger: UnwrittenLog.logger()) { server in
             try await Self.run("arriving", server, ["--ticket", server.consoleTicket()])
         }
     }
