@@ -192,7 +192,7 @@ def scenario_13_signing_out_shows_the_sign_in_form(console, rest):
     console.browser.fill(".signin input", "wrong")
     console.value("document.querySelectorAll('.signin input').forEach((input) => { input.value ||= 'wrong'; })")
     console.press("Enter")
-    console.wait("document.querySelector('.signin .problem').textContent !== ''")
+    console.wait("(document.querySelector('.signin .problem')?.textContent ?? '') !== ''")
     assert console.value("document.activeElement.tagName") == "INPUT"
     console.open("data")
 
