@@ -336,8 +336,12 @@ def scenario_19_audit_filters_by_kind_and_time(console, rest):
         SELECT timestamptz '2026-03-01 00:00Z' + make_interval(hours => n), '{mark}', 'editor', '127.0.0.1', n,
             CASE WHEN n % 10 = 0 THEN 'DELETE' ELSE 'PUT' END, 'classes/Timed/o' || n, 'Timed', ARRAY['o' || n], '{{n}}', 200
         FROM generate_series(0, 99) AS n""")
+    rest.sql(f"""INSERT INTO "_roost_audit" ("at", "operator", "role", "address", "requestId", "method", "path", "status", "after")
+        VALUES ('2026-03-09', '{mark}', 'editor', '127.0.0.1', '1', 'POST', 'push', 200, '{{"dry_run": true}}')""")
     ids = "[...document.querySelectorAll('main tbody a')].map((e) => e.textContent).join(' ')"
     try:
+        console.open("audit", operator=mark, kind="POST")
+        console.wait_text("Tried a push (dry run)", "main tbody")
         console.open("audit", operator=mark, kind="DELETE")
         console.wait(f"{ids} === '{' '.join(f'o{number}' for number in range(90, -1, -10))}'")
         console.open("audit", operator=mark, **{"from": "2026-03-01T10:00:00.000Z", "until": "2026-03-01T13:00:00.000Z"})

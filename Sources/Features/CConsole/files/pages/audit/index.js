@@ -26,7 +26,7 @@ addWords({
   "audit.is.session.POST": "Signed in", "audit.is.session.DELETE": "Signed out", "audit.is.session.failed": "Failed to sign in: wrong name, password, key or code",
   "audit.is.confirm.POST": "Entered the password or key again", "audit.is.confirm.failed": "Entered a wrong password, key or code", "audit.is.invitation.POST": "Invited {name}",
   "audit.is.imports.POST": "Imported {what}", "audit.is.exports.POST": "Exported {what}", "audit.is.trash.POST": "Restored {what}", "audit.is.functions.POST": "Called the function {name}",
-  "audit.is.push.POST": "Sent a push", "audit.is.jobs.POST": "Started the job {name}", "audit.is.tasks.DELETE": "Stopped an index build", "audit.is.doctor.POST": "Fixed a finding", "audit.is.once.POST": "Downloaded a backup",
+  "audit.is.push.POST": "Sent a push", "audit.is.push.dryRun": "Tried a push (dry run)", "audit.is.jobs.POST": "Started the job {name}", "audit.is.tasks.DELETE": "Stopped an index build", "audit.is.doctor.POST": "Fixed a finding", "audit.is.once.POST": "Downloaded a backup",
 });
 
 /** The filters in the address, with their names in the API. */
@@ -108,13 +108,13 @@ function sentence({ method, path = "", className, count, fields, status, before,
   const places = { method, path, class: className ?? "", n: count || 1, name: (head === "operators" && (after?.name ?? before?.name)) || id };
   const isListed = method === "PUT" && (className || kind === "operators") && fields?.length > 0;
   places.what = said(known("audit.of." + kind, places) || (className && t("audit.of.objects", places)));
-  const own = known("audit.is." + kind + "." + (status === 401 ? "failed" : method), places);
+  const own = known("audit.is." + kind + "." + (status === 401 ? "failed" : kind === "push" && after?.dry_run ? "dryRun" : method), places);
   const text = own || (places.what.text ? t("audit." + (path === "batch" ? "PUT" : method), places) + (isListed ? `: ${fields.slice(0, 3).map((name) => plain(name, 30)).join(", ")}` : "") : t("audit.other", places));
   return status >= 400 && status !== 401 ? t("audit.tried", { what: said(text) }) : text;
 }
 
 function result({ status }) {
-  if (status === null || status === undefined) return h("span.warn", t("audit.unknown"));
+  if (!status) return h("span.warn", t("audit.unknown"));
   return status < 400 ? h("span.quiet", t("audit.done")) : h("span.bad", t("audit.refused", { status: String(status) }));
 }
 
@@ -127,7 +127,7 @@ function links({ className, ids, count }, most) {
 
 function show(row) {
   const part = (name, value) => value !== null && value !== undefined && h("section", h("h3.label", t("audit." + name)),
-    tree(value !== null && typeof value === "object" ? value : { "": value }).element);
+    tree(typeof value === "object" ? value : { "": value }).element);
   openDialog({ title: sentence(row), kind: "sheet" }, () => ({
     body: [
       h("p", who(row), " \u00b7 ", h("time", date(row.at, true)), " \u00b7 ", result(row)),
