@@ -47,6 +47,8 @@ private struct HealthCalls: ConsoleCalls {
 
     func health() async -> Reply {
         let mails = backend.meters.mails
+        let errors = backend.log.lines(from: 0, onlyErrors: true)
+        let prefix = backend.configuration.console.path + "/"
         var answer: JSONObject = [
             "version": .string(interface.version), "preset": .number(Double(backend.configuration.preset)),
             "securityCheck": .bool(backend.configuration.security.enableCheck),
@@ -54,7 +56,7 @@ private struct HealthCalls: ConsoleCalls {
                 "waiting": .number(Double(mails.waiting.value)), "oldest": .number(Double(mails.oldest.value)),
                 "failed": .number(Double(mails.results[.failed])),
             ],
-            "errors": .number(Double(backend.meters.logLines[.error])),
+            "errors": .number(Double(errors.count { !LogFilter.isConsole($0.json, prefix) })),
         ]
         answer["checks"] = await interface.readiness()["checks"]
         answer["doctor"] = interface.lastReport.value.map(Self.json)

@@ -82,7 +82,7 @@ private struct LiveCalls: ConsoleCalls {
     }
 }
 
-private struct LogFilter: Sendable {
+struct LogFilter: Sendable {
     private static let levels = ["silly": 0, "debug": 0, "info": 1, "warn": 2, "error": 3]
 
     let least: Int
@@ -121,10 +121,7 @@ private struct LogFilter: Sendable {
         guard Self.levels[level] ?? 1 >= least else { return nil }
         if onlyFailed, line["status"]?.numberValue ?? 0 < 400 { return nil }
         if let request, line["id"]?.stringValue != request { return nil }
-        // Errors of the console's own requests are shown, too.
-        if let leftOut, Self.levels[level] ?? 1 < 3, line["path"]?.stringValue?.dropping(prefix: leftOut) != nil {
-            return nil
-        }
+        if let leftOut, Self.isConsole(line, leftOut) { return nil }
         if let function, !Self.isAbout(function, line) { return nil }
         var fields = secrets.removed(from: line)
         if let text, !fields.contains(where: { Self.contains(text, $0.key, $0.value) }) { return nil }
@@ -133,6 +130,12 @@ private struct LogFilter: Sendable {
         return [
             "at": at ?? .null, "level": .string(level), "message": message ?? "", "fields": .object(fields),
         ]
+    }
+
+    /// Returns whether a line is of a console request. Errors don't count, except those of an outage, which would hide
+    /// others.
+    static func isConsole(_ line: JSONObject, _ prefix: String) -> Bool {
+        (line["level"] != "error" || line["status"] == 503) && line["path"]?.stringValue?.hasPrefix(prefix) == true
     }
 
     /// Returns whether a field contains a text. Ids, statuses and error codes must match as a whole. Times and other

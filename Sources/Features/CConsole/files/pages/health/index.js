@@ -17,7 +17,7 @@ addWords({
   "health.fixed": "{subject} is fixed", "health.owner": "An owner can fix this.", "health.consider": "Consider:", "health.examples": "For example {examples}", "health.security": "Security check",
   "health.securityOff": "It is off: the option security with \"enableCheck\": true turns it on.", "health.passed": "{n} of {all} checks passed", "health.mails": "Emails",
   "health.waiting": "{n} {n|email|emails} in the queue, the oldest for {seconds} s; {failed} given up since the start.", "health.parts": "What the server uses", "health.up": "answers",
-  "health.part.database": "Database", "health.part.databaseWrites": "Writes to the database", "health.part.fileStore": "File store", "health.log": "{n} {n|error|errors} in the log since the start.",
+  "health.part.database": "Database", "health.part.databaseWrites": "Writes to the database", "health.part.fileStore": "File store", "health.log": "{n} {n|error|errors} in the log.",
   "health.down": "The database doesn't respond", "health.good": "All was well at {when}.",
 });
 

@@ -1,6 +1,6 @@
 /** The log: the latest lines, and new ones as they arrive. */
 
-import { base, pause, send } from "../../core/api.js";
+import { pause, send } from "../../core/api.js";
 import { button, debounce, h, icon, option, put, textField } from "../../core/dom.js";
 import { addKeys } from "../../core/keys.js";
 import { address, go, route } from "../../core/router.js";
@@ -106,8 +106,6 @@ function follow(host, foot, filters, scope, known) {
         const after = [...log.places].map((place) => place.join(".")).join(",");
         const { body } = await send("GET", "logs", { query: { ...given(filters), after: after || undefined, wait: isFirst ? undefined : 20 }, signal: scope });
         if (scope.aborted) return;
-        // The server leaves out requests of the console, but not failed ones. Those during an outage would hide others.
-        if (!filters.console && !filters.request) body.lines = body.lines.filter(({ fields }) => fields.status !== 503 || !String(fields.path).startsWith(base));
         const [process, number] = body.next.split(".");
         // Another process has its own positions. Lines already received are not repeated.
         const isNew = !log.places.has(process);
