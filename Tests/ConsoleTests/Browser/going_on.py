@@ -356,6 +356,19 @@ def scenario_push_shows_its_audience_before_it_is_sent(console, rest):
     assert console.value("window.ran === undefined")
 
 
+def scenario_push_counts_devices_again_on_refresh_and_focus(console, rest):
+    devices(rest, 0)
+    open_page(console, "push", ".push-preview")
+    console.wait_text("0 devices", "main")
+    devices(rest, 1)
+    console.click("main header [aria-label=Refresh]")
+    console.wait_text("1 device", "main")
+    console.wait("!document.querySelector('main .primary').disabled")
+    devices(rest, 2)
+    console.value("dispatchEvent(new Event('focus'))")
+    console.wait_text("2 devices", "main")
+
+
 def scenario_79_push_shows_its_form_once_push_is_set_up(console, rest):
     open_page(console, "users", "main .page")
     # As if the server had been restarted with the option since.

@@ -12,7 +12,7 @@ import { failed, loading, record, table } from "../../parts/states.js";
 addWords({
   "compose.title": "Title", "compose.badge": "Badge", "compose.badge.keep": "unchanged", "compose.badge.add": "add 1", "compose.badge.clear": "none",
   "compose.more": "Languages and more", "compose.languages": "Texts by language, one per line: de | Titel | Text", "compose.data": "More for the app (JSON)",
-  "compose.to": "To devices", "compose.none": "no devices", "compose.devices": "{n} {n|device|devices}", "compose.counting": "counting\u2026", "compose.when.now": "now",
+  "compose.to": "To devices", "compose.devices": "{n} {n|device|devices}", "compose.counting": "counting\u2026", "compose.when.now": "now",
   "compose.when.at": "at a time (UTC)", "compose.when.local": "at a time in each device's time zone", "compose.time": "Date and time",
   "compose.expires": "Expires after hours (empty: never)", "compose.preview": "Preview", "compose.first": "To one device first\u2026", "compose.device": "Installation",
   "compose.trial": "Dry run: who would get it?", "compose.send": "Send to {n}", "compose.plan": "Schedule for {n}",
@@ -28,8 +28,8 @@ addWords({
 /** The number of devices above which the operator must type the number before sending. */
 const MANY = 1000;
 
-/** Creates the form; `sent()` is called after a push was created. */
-export function composer(sent, scope) {
+/** Creates the form; `sent()` is called after a push was created. `watch.measure()` counts the devices again. */
+export function composer(sent, watch, scope) {
   const page = { className: "_Installation", where: {}, scope, isAudience: true };
   const title = textField({ maxlength: "500" });
   const text = h("textarea", { rows: "3", maxlength: "4000" });
@@ -142,34 +142,34 @@ export function composer(sent, scope) {
     }
   }
   /** Counts the devices of the audience. */
-  async function measure(signal = scope) {
+  async function measure() {
     const where = Object.keys(page.where).length ? { $and: [page.where, { deviceToken: { $exists: true } }] } : { deviceToken: { $exists: true } };
-    const { body } = await parse.get("classes/_Installation", { where, count: 1, limit: 0 }, { signal });
+    const { body } = await parse.get("classes/_Installation", { where, count: 1, limit: 0 }, { signal: page.scope });
     devices = body.count;
     draw();
     return devices;
   }
   async function audience() {
-    const inner = next();
+    const inner = page.scope = next();
     devices = undefined;
     draw();
     put(chips);
     const { addCondition, drawChips } = await import("../../data/filter/chips.js");
     if (inner.aborted) return;
-    const shownPage = { ...page, scope: inner, change({ where }) { page.where = where; audience(); }, addCondition: (field, anchor) => addCondition(shownPage, anchor, field) };
+    const shownPage = { ...page, change({ where }) { page.where = where; audience(); }, addCondition: (field, anchor) => addCondition(shownPage, anchor, field) };
     drawChips(shownPage, chips);
     try {
-      await measure(inner);
+      await measure();
     } catch (refusal) {
       if (!inner.aborted) put(problem, plain(refusal.message, 300));
     }
   }
   function draw() {
     time.parentElement.hidden = when.value === "now";
-    put(number, devices === undefined ? t("compose.counting") : devices === 0 ? t("compose.none") : t("compose.devices", { n: devices }));
+    put(number, devices === undefined ? t("compose.counting") : t("compose.devices", { n: devices }));
     put(go, icon("push"), t(when.value === "now" ? "compose.send" : "compose.plan", { n: devices === undefined ? "\u2026" : count(devices) }));
     go.disabled = !devices;
-    let size = 0;
+    let size;
     try {
       size = new TextEncoder().encode(JSON.stringify(read().data)).length;
     } catch {
@@ -182,6 +182,8 @@ export function composer(sent, scope) {
   h(".stack", h(".line", h("span.label", t("compose.to")), number), chips, labelled(t("word.when"), when), labelled(t("compose.time"), time), labelled(t("compose.expires"), hours), problem, h(".line.wrap", go, trial, first)));
   for (const field of [title, text, data, languages]) field.addEventListener("input", debounce(100, draw));
   draw();
+  watch.measure = () => measure().catch(() => {});
+  addEventListener("focus", watch.measure, { signal: scope });
   (async () => {
     if (!classes.peek()) await loadClasses();
     if (!scope.aborted) await audience();

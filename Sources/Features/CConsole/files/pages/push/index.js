@@ -24,21 +24,24 @@ export function open(scope) {
   setTitle(t("rail.push"));
   const list = h("section.panel", loading(3));
   const watch = { isOn: false };
-  const again = () => read(list, watch, scope);
+  const again = () => {
+    watch.measure?.();
+    read(list, watch, scope);
+  };
   const body = h(".scroll", empty({ picture: "push", title: t("push.off"), text: t("push.offHint") }), list);
-  compose(body, list, again, scope);
+  compose(body, list, again, watch, scope);
   again();
   return h(".page", h("header.head", h("h1", t("rail.push")), h("span.quiet.words", t("push.hint")), h(".space"), iconButton("refresh", t("grid.refresh"), again)), body);
 }
 
 /** Shows the form as soon as push is set up, for example after a restart. */
-async function compose(body, list, again, scope) {
+async function compose(body, list, again, watch, scope) {
   while (!session.peek().features.push) {
     await pause(scope);
     if (scope.aborted) return;
     await readSession({ headers: POLL }).catch(() => {});
   }
-  put(body, composer(again, scope), list);
+  put(body, composer(again, watch, scope), list);
 }
 
 /** Parses the content of a push, which is stored as JSON text. */
