@@ -233,6 +233,13 @@ def scenario_80_owner_creates_changes_and_deletes_operators(console, rest):
     console.open("data")
     name = f"made {time.time_ns()}"
     fill_new_operator(console, name)
+    console.value("document.activeElement.select()")
+    console.type("short")
+    console.press("Enter")
+    console.wait_text("at least 8 characters", "dialog:last-of-type .problem")
+    console.wait("document.activeElement.type === 'password'")
+    console.value("document.activeElement.select()")
+    console.type("a long password")
     console.press("Enter")
     # The invitation has the address, but not the password.
     console.wait_text(f"sign in as {name}", "dialog:last-of-type")

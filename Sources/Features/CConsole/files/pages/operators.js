@@ -67,6 +67,7 @@ async function edit(entry, again) {
   const saved = await openForm({ title: entry ? t("operators.change", { name: entry.name }) : t("operators.new"), button: t(entry ? "save" : "operators.create") }, () => ({
     body: [!entry && labelled(t("word.name"), name), labelled(t("operators.role"), role), labelled(t(entry ? "operators.newPassword" : "word.password"), password),
       code && h("div", h("p.quiet", t("operators.totp")), h("label.line", code, t("operators.totpOff")))],
+    focus: ({ message }) => (/password/.test(message) && (entry || name.value) ? password : entry ? role : name).focus(),
     async save() {
       if (!entry) {
         if (!name.value.trim() || !password.value) throw new Error(t("operators.missing"));

@@ -56,7 +56,7 @@ export async function openForm({ title, kind, button: words, asks, isShort = !ki
         saving = undefined;
         go.disabled = false;
         put(problem, plain(refusal.message, 300));
-        focus();
+        focus(refusal);
         problem.scrollIntoView({ block: "nearest" });
       }
     }, words);
