@@ -115,3 +115,8 @@ def scenario_79_headline_turns_red_and_back_by_itself(console, rest):
     assert "answers" not in console.text("main"), console.text("main")
     lock.wait()
     console.wait_text("found", ".looking")
+    # The requests that failed meanwhile don't count as errors, like in the log.
+    failed, shown, counted = console.value("""Promise.all(['logs?level=error&console=true', 'logs?level=error', 'health'].map(async (path) =>
+        (await fetch('api/' + path, { headers: { 'X-Roost-Console': localStorage.getItem('roost.token') } })).json()))
+        .then(([all, some, { errors }]) => [all.lines.length, some.lines.length, errors])""")
+    assert failed > shown == counted, (failed, shown, counted)
