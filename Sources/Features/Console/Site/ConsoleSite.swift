@@ -177,7 +177,9 @@ package final class ConsoleSite: SiteHandler {
             : request.authority
         let port = port.load(ordering: .relaxed)
         guard let authority, hosts.accepts(authority, port: port, isSecure: isSecure) else {
-            return Self.text("This host name is not allowed. Add it to the option console.hosts.\n", status: 421)
+            let name = JSONValue.string((authority ?? "").truncated(to: 255, "...")).serialized()
+            let host = String(decoding: name, as: UTF8.self)
+            return Self.text("The host \(host) is not allowed. Add it to the option console.hosts.\n", status: 421)
         }
         let visit = ConsoleVisit(
             request: request, fields: fields, client: client,
