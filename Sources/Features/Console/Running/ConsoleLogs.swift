@@ -135,7 +135,8 @@ struct LogFilter: Sendable {
     /// Returns whether a line is of a console request. Errors don't count, except those of an outage, which would hide
     /// others.
     static func isConsole(_ line: JSONObject, _ prefix: String) -> Bool {
-        (line["level"] != "error" || line["status"] == 503) && line["path"]?.stringValue?.hasPrefix(prefix) == true
+        (line["level"] != "error" || line["status"] == 503)
+            && line["path"]?.stringValue?.dropping(prefix: prefix) != nil
     }
 
     /// Returns whether a field contains a text. Ids, statuses and error codes must match as a whole. Times and other

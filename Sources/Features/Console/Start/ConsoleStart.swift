@@ -80,7 +80,8 @@ private struct StartCalls: ConsoleCalls {
         for line in log.lines(from: log.count - 300, onlyErrors: false).reversed() {
             let fields = line.json
             guard fields["message"] == "request", fields["power"] == nil, let path = fields["path"]?.stringValue,
-                path.hasPrefix(mount), !path.hasPrefix(console), let status = fields["status"]?.numberValue
+                path.dropping(prefix: mount) != nil, path.dropping(prefix: console) == nil,
+                let status = fields["status"]?.numberValue
             else { continue }
             guard status >= 400 else { return nil }
             let at = fields["timestamp"]?.stringValue.flatMap { ParseDate(iso: $0) }?.milliseconds ?? now
