@@ -130,13 +130,13 @@ suite_types() {
     done
 }
 # Retries failed suites with few other tests running, because tests can exceed time limits on a busy machine. A test
-# that fails twice has failed. After a crash or more than three failed suites there is no retry.
+# that fails twice has failed. After a crash or more than eight failed suites there is no retry.
 retry() {
     local suites
     if grep -a -qE "Fatal error|error: Exited" "$folder/output"; then return; fi
     suites=$(grep -a -oE '✘ Suite ("[^"]*"|[A-Za-z]+) (with .* )?failed after' "$folder/output" |
         sed -E 's/✘ Suite ("[^"]*"|[A-Za-z]+) .*/\1/' | sort -u | suite_types) || true
-    if [ -z "$suites" ] || [ "$(wc -l <<<"$suites")" -gt 3 ]; then return; fi
+    if [ -z "$suites" ] || [ "$(wc -l <<<"$suites")" -gt 8 ]; then return; fi
     echo "==> retrying with few other tests running:" $suites
     if [ ${#width[@]} -gt 0 ]; then width=(--experimental-maximum-parallelization-width 2); fi
     status=0

@@ -12,6 +12,7 @@ struct ResultLimitTests {
 
     private static func patiently(_ configuration: inout PostgresConfiguration) {
         configuration.connectionWait = .seconds(60)
+        configuration.sharedStatementTimeout = .seconds(20)
     }
 
     private static func limit(_ configuration: inout PostgresConfiguration) {
@@ -114,12 +115,12 @@ struct ResultLimitTests {
     func newLargeRows() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client
-            // Only shared connections have such a short limit.
+            // Only shared connections have this limit.
             try await client.execute(
                 script: """
                     CREATE SEQUENCE tries;
                     CREATE FUNCTION tried() RETURNS bool LANGUAGE sql AS $$
-                        SELECT current_setting('statement_timeout') = '200ms' AND nextval('tries') > 0
+                        SELECT current_setting('statement_timeout') = '20s' AND nextval('tries') > 0
                     $$;
                     """)
             /// The number of times that a row is read on a shared connection.

@@ -17,6 +17,8 @@ public enum FreedMemory {
 
     /// Bytes freed before memory is returned to the system.
     private static let maxBytes = 16 * 1024 * 1024
+    /// The same shortly after a release, so connections that close one after another leave little.
+    private static let maxBytesAfterRelease = 4 * 1024 * 1024
     /// The minimum time between two releases, because malloc_trim blocks other threads.
     private static let pause = Duration.milliseconds(500)
 
@@ -35,15 +37,17 @@ public enum FreedMemory {
                     _ = malloc_trim(0)
                     try? await Task.sleep(for: pause)
                 } while isDueAgain()
+                // Recorded memory may be freed only after the release that follows.
+                _ = malloc_trim(0)
             }
         #endif
     }
 
     #if canImport(Glibc)
-        /// Returns whether enough was freed since the last release. Recorded memory may be freed a little later.
+        /// Returns whether enough was freed since the last release.
         private static func isDueAgain() -> Bool {
             state.withLock { state in
-                guard state.bytes >= maxBytes else {
+                guard state.bytes >= maxBytesAfterRelease else {
                     state.isBeingReturned = false
                     return false
                 }

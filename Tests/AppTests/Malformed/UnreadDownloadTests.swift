@@ -17,6 +17,7 @@
         }
 
         /// Sends bytes on many connections and reads nothing, until the server reports the expected transfer memory.
+        /// Then closes the connections, one every few milliseconds.
         private static func send(
             _ bytes: [UInt8], on count: Int, to server: TestServer, metrics: Int, until expected: Double,
             _ cost: ServerCost
@@ -39,7 +40,11 @@
                         result.held = samples["roost_transfer_memory_bytes"] ?? 0
                     }
                     result.growth = cost.memory - before
-                    withExtendedLifetime(sockets) { continuation.resume(returning: result) }
+                    continuation.resume(returning: result)
+                    for socket in sockets {
+                        socket.disconnect()
+                        usleep(6_000)
+                    }
                 }.start()
             }
         }
