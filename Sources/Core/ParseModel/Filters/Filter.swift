@@ -147,6 +147,14 @@ public indirect enum Constraint: Sendable, Hashable {
     case someElement([Constraint])
     /// An array with an object that meets the condition.
     case someObject(Filter)
+
+    package var isMetByMissingField: Bool {
+        switch self {
+        case .equal(.null), .exists(false): true
+        case .isIn(let values): values.contains(.null)
+        default: false
+        }
+    }
 }
 
 /// A full-text search.

@@ -2,7 +2,9 @@ import JSON
 import Platform
 
 /// Parses `$relativeTime`: a time relative to now, such as `3 days 2 hours ago`, `in 1 week` or `now`.
-enum RelativeTime {
+package enum RelativeTime {
+    package static let needsDate = ParseError(107, "$relativeTime can only be used with Date field")
+
     private static let seconds: [Name: Int64] = [
         "yr": 31_536_000, "yrs": 31_536_000, "year": 31_536_000, "years": 31_536_000,
         "wk": 604_800, "wks": 604_800, "week": 604_800, "weeks": 604_800,

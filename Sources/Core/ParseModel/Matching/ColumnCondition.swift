@@ -26,7 +26,7 @@ enum ColumnCondition {
         case .compare(let comparison, let value):
             self = ColumnValue(value, type).map { .stands(comparison, $0) } ?? .never
         case .compareRelative(let comparison, let milliseconds):
-            guard type == .date else { throw .invalid(Self.relativeTime) }
+            guard type == .date else { throw .invalid(RelativeTime.needsDate) }
             self = .stands(comparison, .date(milliseconds))
         case .regex(let pattern, let options):
             self = holdsText ? .isFound(try TextPattern(pattern, options: options, &weight)) : .never
@@ -83,6 +83,4 @@ enum ColumnCondition {
         default: return false
         }
     }
-
-    static let relativeTime = ParseError(107, "$relativeTime can only be used with Date field")
 }

@@ -1,7 +1,7 @@
 import JSON
 
 /// The stored form of a value that isn't an object, an array or bytes: a pointer's id, a file's name, a date's time.
-enum ColumnValue: Hashable {
+package enum ColumnValue: Hashable {
     case text(Name)
     case number(Double)
     case bool(Bool)
@@ -10,7 +10,7 @@ enum ColumnValue: Hashable {
     case polygon(GeoPolygon)
 
     /// Converts a value to its stored form. Returns nil if no value of the field can equal it.
-    init?(_ value: JSONValue, _ type: FieldType) {
+    package init?(_ value: JSONValue, _ type: FieldType) {
         switch type {
         case .string:
             guard let text = value.stringValue else { return nil }

@@ -84,7 +84,7 @@ public struct FilterMatcher: Sendable {
             if case .regex(let pattern, let options) = constraint {
                 _ = try TextPattern(pattern, options: options, &weight)
             }
-            return .constant(isFulfilledByNothing(constraint))
+            return .constant(constraint.isMetByMissingField)
         }
         let isWhole = path.steps.isEmpty
         switch type {
@@ -92,19 +92,11 @@ public struct FilterMatcher: Sendable {
         case .object, .bytes, .array:
             let condition = try NestedCondition(constraint, isList: type == .array && isWhole, &weight)
             return .nested([field] + path.steps, condition)
-        case .acl, .relation: return .constant(isFulfilledByNothing(constraint))
+        case .acl, .relation: return .constant(constraint.isMetByMissingField)
         default:
             // Values of these types, such as dates and pointers, have no nested values.
-            guard isWhole else { return .constant(isFulfilledByNothing(constraint)) }
+            guard isWhole else { return .constant(constraint.isMetByMissingField) }
             return .column(Name(field), type, try ColumnCondition(constraint, type, &weight))
-        }
-    }
-
-    private static func isFulfilledByNothing(_ constraint: Constraint) -> Bool {
-        switch constraint {
-        case .equal(.null), .exists(false): true
-        case .isIn(let values): values.contains { $0.isNull }
-        default: false
         }
     }
 

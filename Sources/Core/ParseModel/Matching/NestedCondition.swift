@@ -39,7 +39,7 @@ enum NestedCondition {
             // Dates inside other values are compared as strings, as the database does.
             let date = value["iso"]?.stringValue.flatMap(ParseDate.init(iso:))
             self = date.map { .stands(comparison, $0.json) } ?? .never
-        case .compareRelative: throw .invalid(ColumnCondition.relativeTime)
+        case .compareRelative: throw .invalid(RelativeTime.needsDate)
         case .regex(let pattern, let options):
             self = .isFound(try TextPattern(pattern, options: options, &weight))
         case .containsAllStarting(let prefixes): self = prefixes.isEmpty ? .never : .startsWith(prefixes.names)

@@ -33,7 +33,7 @@ struct ColumnCondition {
             }
             return "\(column) \(comparison.symbol) \(builder.bind(parameter))"
         case .compareRelative(let comparison, let milliseconds):
-            guard type == .date else { throw ParseError(107, "$relativeTime can only be used with Date field") }
+            guard type == .date else { throw RelativeTime.needsDate }
             return
                 "\(column) \(comparison.symbol) \(builder.bind(.timestamp(milliseconds: milliseconds)))"
         case .regex(let pattern, let options):
@@ -55,31 +55,16 @@ struct ColumnCondition {
 
     /// Returns the value as a parameter of the column's type, or nil if no value of the column can equal it.
     static func parameter(_ value: JSONValue, _ type: FieldType) -> PostgresParameter? {
-        switch type {
-        case .string: return value.stringValue.flatMap(text)
-        case .number: return value.numberValue.map { .double($0) }
-        case .boolean: return value.boolValue.map { .bool($0) }
-        case .date:
-            let iso = value["__type"]?.stringValue == "Date" ? value["iso"]?.stringValue : value.stringValue
-            return iso.flatMap(ParseDate.init(iso:)).map { .timestamp(milliseconds: $0.milliseconds) }
-        case .pointer(let target):
-            // The column contains only the ids of its target class.
-            guard let pointer = Pointer(json: value) else { return value.stringValue.flatMap(text) }
-            return Name(pointer.className) == target ? text(pointer.objectId) : nil
-        case .file:
-            let name = value["__type"]?.stringValue == "File" ? value["name"]?.stringValue : value.stringValue
-            return name.flatMap(text)
-        case .geoPoint:
-            return GeoPoint(json: value).map { .point(x: $0.longitude, y: $0.latitude) }
-        case .polygon:
-            return (try? ValueEncoder.polygon(value)).map { .polygon($0) }
-        case .object, .array, .bytes, .acl, .relation: return nil
+        switch ColumnValue(value, type) {
+        // PostgreSQL can't store NUL characters.
+        case .text(let text): text.utf8.contains(0) ? nil : .text(text.text)
+        case .number(let number): .double(number)
+        case .bool(let flag): .bool(flag)
+        case .date(let milliseconds): .timestamp(milliseconds: milliseconds)
+        case .point(let point): .point(x: point.longitude, y: point.latitude)
+        case .polygon(let polygon): (try? ValueEncoder.corners(of: polygon)).map { .polygon($0) }
+        case nil: nil
         }
-    }
-
-    /// Returns a string as a parameter, or nil if it contains a NUL character, which PostgreSQL can't store.
-    private static func text(_ value: String) -> PostgresParameter? {
-        value.utf8.contains(0) ? nil : .text(value)
     }
 
     private func equality(_ parameter: PostgresParameter, _ builder: inout SQLBuilder) -> String {

@@ -124,7 +124,7 @@ package struct FilterCompiler {
         default: break
         }
         switch operand {
-        case .absent: return Self.absent(constraint)
+        case .absent: return constraint.isMetByMissingField ? "TRUE" : "FALSE"
         case .relation(let table, let target): return relation(constraint, table, target)
         case .column(let column, let type):
             if case .array = type { return try json(constraint, .list(column)) }
@@ -142,14 +142,6 @@ package struct FilterCompiler {
         case "TRUE": "FALSE"
         case "FALSE": "TRUE"
         default: "NOT COALESCE(\(condition), FALSE)"
-        }
-    }
-
-    private static func absent(_ constraint: Constraint) -> String {
-        switch constraint {
-        case .equal(.null), .exists(false): "TRUE"
-        case .isIn(let values) where values.contains(.null): "TRUE"
-        default: "FALSE"
         }
     }
 

@@ -14,8 +14,7 @@ extension FilterCompiler {
         case .isIn(let values): return membership(values, place)
         case .containedBy(let values): return containment(values, place)
         case .compare(let comparison, let value): return compare(comparison, value, place)
-        case .compareRelative:
-            throw ParseError(107, "$relativeTime can only be used with Date field")
+        case .compareRelative: throw RelativeTime.needsDate
         case .regex(let pattern, let options):
             let match = try Self.text.regex(pattern, options, &builder)
             return candidates(place, "jsonb_typeof(v) = 'string' AND \(match)")

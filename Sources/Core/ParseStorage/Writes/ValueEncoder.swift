@@ -37,7 +37,7 @@ enum ValueEncoder {
             }
             return .point(x: try coordinate(longitude), y: try coordinate(latitude))
         case .polygon:
-            return .polygon(try polygon(value))
+            return .polygon(try corners(of: GeoPolygon(json: value)))
         case .acl, .relation:
             return .null(.text)
         }
@@ -56,8 +56,8 @@ enum ValueEncoder {
     }
 
     /// Returns the corners of a closed polygon as (longitude, latitude).
-    static func polygon(_ value: JSONValue) throws(ParseError) -> [(x: Double, y: Double)] {
-        try GeoPolygon(json: value).corners.map { corner throws(ParseError) in
+    static func corners(of polygon: GeoPolygon) throws(ParseError) -> [(x: Double, y: Double)] {
+        try polygon.corners.map { corner throws(ParseError) in
             (x: try coordinate(corner.longitude), y: try coordinate(corner.latitude))
         }
     }
