@@ -62,12 +62,7 @@ public struct FilterParser: Sendable {
     }
 
     func parse(_ object: JSONObject, depth: Int, subqueries: Int, insideNor: Bool) throws(ParseError) -> Filter {
-        if let limit = limits.conditionDepth, !isMaster, depth > limit {
-            throw ParseError(102, "Query condition nesting depth exceeds maximum allowed depth of \(limit)")
-        }
-        guard depth <= Self.hardDepth else {
-            throw ParseError(102, "Query condition nesting depth exceeds maximum allowed depth of \(Self.hardDepth)")
-        }
+        try check(depth: depth, limits.conditionDepth, "Query condition")
         var parts: [Filter] = []
         for (name, value) in object {
             let key = name.text
@@ -99,6 +94,12 @@ public struct FilterParser: Sendable {
         guard constraints.count(where: isMembership) > 1 else { return constraints.map { .field(path, $0) } }
         let members = constraints.filter(isMembership).map { Filter.field(path, $0) }
         return constraints.filter { !isMembership($0) }.map { .field(path, $0) } + [.any(members)]
+    }
+
+    func check(depth: Int, _ limit: Int?, _ what: String) throws(ParseError) {
+        let greatest = isMaster ? Self.hardDepth : min(limit ?? Self.hardDepth, Self.hardDepth)
+        guard depth > greatest else { return }
+        throw ParseError(102, "\(what) nesting depth exceeds maximum allowed depth of \(greatest)")
     }
 
     func check(_ key: String) throws(ParseError) {

@@ -13,7 +13,7 @@ extension FilterParser {
                 throw ParseError(
                     107, "All $all values must be of regex type or none: \(operand.text)")
             }
-            try Self.checkLength(pattern)
+            try RegexPattern.checkLength(pattern)
             prefixes.append(prefix)
         }
         return .containsAllStarting(prefixes)
@@ -37,18 +37,11 @@ extension FilterParser {
             }
             flags = text
         }
-        try Self.checkLength(pattern)
+        try RegexPattern.checkLength(pattern)
         if !isMaster, !limits.allowsBackReferences, RegexPattern.mayReferBack(pattern) {
             _ = try RegexPattern.postgres(pattern, options: flags, allowsBackReferences: false)
         }
         return .regex(pattern: pattern, options: flags)
-    }
-
-    private static func checkLength(_ pattern: String) throws(ParseError) {
-        guard pattern.utf8.count <= RegexPattern.longest else {
-            throw ParseError(
-                ParseError.invalidQuery, "A regular expression can't exceed \(RegexPattern.longest) bytes")
-        }
     }
 
     func textSearch(_ operand: JSONValue) throws(ParseError) -> TextSearch {

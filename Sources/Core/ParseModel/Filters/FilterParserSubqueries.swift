@@ -3,12 +3,7 @@ import JSON
 /// Parsing of subqueries.
 extension FilterParser {
     func subquery(_ name: String, _ operand: JSONValue, depth: Int) throws(ParseError) -> Constraint {
-        if let limit = limits.subqueryDepth, !isMaster, depth > limit {
-            throw ParseError(102, "Subquery nesting depth exceeds maximum allowed depth of \(limit)")
-        }
-        guard depth <= Self.hardDepth else {
-            throw ParseError(102, "Subquery nesting depth exceeds maximum allowed depth of \(Self.hardDepth)")
-        }
+        try check(depth: depth, limits.subqueryDepth, "Subquery")
         let isSelect = name == "$select" || name == "$dontSelect"
         let body = isSelect ? operand["query"]?.objectValue : operand.objectValue
         guard let body, let className = body["className"]?.stringValue,

@@ -3,6 +3,12 @@ public enum RegexPattern {
     /// The maximum length of a pattern in bytes.
     public static let longest = 4096
 
+    /// Throws 102 for a pattern that is too long.
+    package static func checkLength(_ pattern: String) throws(ParseError) {
+        guard pattern.utf8.count > longest else { return }
+        throw ParseError(ParseError.invalidQuery, "A regular expression can't exceed \(longest) bytes")
+    }
+
     /// Returns the text of a pattern of the form `^\Qtext\E`, or nil for any other pattern.
     public static func literalPrefix(_ pattern: String) -> String? {
         let bytes = Array(pattern.utf8)

@@ -96,10 +96,7 @@ extension AggregateExpressions {
             throw ParseError(
                 ParseError.invalidQuery, "$regexMatch: regex must be a constant, and options only i, m, x, s, u")
         }
-        guard pattern.utf8.count <= RegexPattern.longest else {
-            throw ParseError(
-                ParseError.invalidQuery, "A regular expression can't exceed \(RegexPattern.longest) bytes")
-        }
+        try RegexPattern.checkLength(pattern)
         let translated = builder.bind(.text(try RegexPattern.postgres(pattern, options: flags)))
         let text = "roost_string(\(try expression(input, document)), '$regexMatch')"
         return "to_jsonb(COALESCE(\(text) ~ \(translated), FALSE))"
