@@ -17,20 +17,13 @@ public struct Aggregates: Sendable {
         _ className: String, _ stages: [AggregateStage], now: Int64, mergesDateParts: Bool = true,
         place: ReadPlace = .primary
     ) async throws -> [JSONValue] {
-        do {
-            return try await store.fresh(className, otherwise: []) { _ in
-                let schemas = store.catalog.snapshot.withoutSecrets
-                guard let schema = schemas[className] else { return [] }
-                var compiler = AggregateCompiler(
-                    schemas: schemas, schema: schema, now: now, mergesDateParts: mergesDateParts)
-                let statement = try compiler.compile(stages)
-                return try await store.reading(className, place) { store in
-                    Self.values(
-                        of: try await store.timed(statement.sql) { try await store.client.heavyQuery(statement) })
-                }
+        try await run(className) { schema, schemas in
+            var compiler = AggregateCompiler(
+                schemas: schemas, schema: schema, now: now, mergesDateParts: mergesDateParts)
+            let statement = try compiler.compile(stages)
+            return try await store.reading(className, place) { store in
+                Self.values(of: try await store.timed(statement.sql) { try await store.client.heavyQuery(statement) })
             }
-        } catch let error as PostgresError {
-            throw failure(error)
         }
     }
 
@@ -47,28 +40,37 @@ public struct Aggregates: Sendable {
         guard root == "_id" || Names.isIdentifier(root) else {
             throw ParseError(ParseError.invalidKeyName, "Invalid field name: \(field)")
         }
+        return try await run(className) { schema, schemas in
+            guard let values = try DistinctValues(of: field, schema, filter, schemas) else { return [] }
+            return try await store.reading(className, place) { store in
+                var statement = values.statement
+                if let jump = values.jump, try await store.client.query(jump.question, readOnly: true).rowCount > 0 {
+                    statement = jump.statement
+                }
+                let shape = values.jump.map { _ in
+                    QueryShape(table: Name(className), distinct: Name(SystemClass.field(queriedAs: root)))
+                }
+                return Self.values(
+                    of: try await store.timed(statement.sql, shape) { try await store.client.heavyQuery(statement) })
+            }
+        }
+    }
+
+    private func run(
+        _ className: String, _ read: (ClassSchema, SchemaSnapshot) async throws -> [JSONValue]
+    ) async throws -> [JSONValue] {
         do {
             return try await store.fresh(className, otherwise: []) { _ in
                 let schemas = store.catalog.snapshot.withoutSecrets
-                guard let schema = schemas[className],
-                    let values = try DistinctValues(of: field, schema, filter, schemas)
-                else { return [] }
-                return try await store.reading(className, place) { store in
-                    var statement = values.statement
-                    if let jump = values.jump, try await store.client.query(jump.question, readOnly: true).rowCount > 0
-                    {
-                        statement = jump.statement
-                    }
-                    let shape = values.jump.map { _ in
-                        QueryShape(table: Name(className), distinct: Name(SystemClass.field(queriedAs: root)))
-                    }
-                    return Self.values(
-                        of: try await store.timed(statement.sql, shape) { try await store.client.heavyQuery(statement) }
-                    )
-                }
+                guard let schema = schemas[className] else { return [] }
+                return try await read(schema, schemas)
             }
         } catch let error as PostgresError {
-            throw failure(error)
+            // Administrators write aggregations, so a faulty value or statement is an invalid query, not a failure.
+            guard error.kind == .server, error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") else {
+                throw store.failure(error)
+            }
+            throw ParseError(ParseError.invalidQuery, "The aggregation can't be computed: \(error.message)")
         }
     }
 
@@ -105,13 +107,5 @@ public struct Aggregates: Sendable {
 
     private static func values(of rows: PostgresResult) -> [JSONValue] {
         (0..<rows.rowCount).compactMap { rows.json($0, 0) }
-    }
-
-    /// Administrators write aggregations, so a faulty value or statement means an invalid query, not a server failure.
-    private func failure(_ error: PostgresError) -> any Error {
-        guard error.kind == .server, error.sqlState.hasPrefix("22") || error.sqlState.hasPrefix("42") else {
-            return store.failure(error)
-        }
-        return ParseError(ParseError.invalidQuery, "The aggregation can't be computed: \(error.message)")
     }
 }
