@@ -93,7 +93,7 @@ public struct JobSchedule: Sendable {
         case .null, .string(""): return [:]
         case .object(let object): return object
         case .string(let text):
-            if let object = try? JSONValue(parsing: Array(text.utf8)).objectValue { return object }
+            if let object = try? JSONValue(parsing: text).objectValue { return object }
         default: break
         }
         throw Unreadable(reason: "params must be a JSON object")

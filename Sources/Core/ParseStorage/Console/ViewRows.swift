@@ -37,11 +37,10 @@ public struct ViewRows: Sendable {
             "SELECT \"id\", \"class\", \"name\", \"shared\", \"owner\", \"content\" FROM \"_roost_view\" "
                 + "WHERE \"owner\" = $1 OR \"shared\" ORDER BY \"class\", \"name\", \"id\" LIMIT 5000", [owner])
         return (0..<rows.rowCount).map { row in
-            let content = rows.string(row, 5).flatMap { try? JSONValue(parsing: Array($0.utf8)) }
-            return SavedView(
+            SavedView(
                 id: rows.string(row, 0) ?? "", className: rows.string(row, 1) ?? "", name: rows.string(row, 2) ?? "",
                 isShared: rows.bool(row, 3) == true, owner: rows.string(row, 4) ?? "",
-                content: content?.objectValue ?? [:])
+                content: rows.json(row, 5)?.objectValue ?? [:])
         }
     }
 

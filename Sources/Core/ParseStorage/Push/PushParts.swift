@@ -36,7 +36,7 @@ extension PushRows {
             WHERE part."due" <= now() ORDER BY part."due" LIMIT 1 FOR UPDATE OF part SKIP LOCKED
             """)
         guard rows.rowCount > 0, let id = rows.string(0, 0), let offset = rows.string(0, 1),
-            let text = rows.string(0, 3), let body = (try? JSONValue(parsing: Array(text.utf8)))?.objectValue
+            let body = rows.json(0, 3)?.objectValue
         else { return nil }
         return PushPart(
             pushId: id, offset: offset, zones: rows.textArray(0, 2), body: body, expiry: rows.int(0, 4),

@@ -107,7 +107,7 @@ extension PushRows {
             guard claimed.rowCount > 0, let id = claimed.int(0, 0), let pushId = claimed.string(0, 1),
                 let ids = claimed.textArray(0, 5), let text = claimed.string(0, 6)
             else { return nil }
-            let body = try JSONValue(parsing: Array(text.utf8)).objectValue ?? [:]
+            let body = try JSONValue(parsing: text).objectValue ?? [:]
             let change = badge(body)
             var unchanged: Set<Name> = []
             if claimed.int(0, 4) == 1, let number = change.becomes ?? change.grows {

@@ -59,11 +59,7 @@ extension PushRows {
             "INSERT INTO \"_roost_push_report\" VALUES ($1, '{}') ON CONFLICT DO NOTHING", [.text(pushId)])
         let rows = try await store.query(
             "SELECT \"report\" FROM \"_roost_push_report\" WHERE \"pushId\" = $1 FOR UPDATE", [.text(pushId)])
-        if rows.rowCount > 0, let text = rows.string(0, 0),
-            let json = (try? JSONValue(parsing: Array(text.utf8)))?.objectValue
-        {
-            all.add(PushReport(json: json))
-        }
+        if rows.rowCount > 0, let json = rows.json(0, 0)?.objectValue { all.add(PushReport(json: json)) }
         _ = try await store.query(
             "UPDATE \"_roost_push_report\" SET \"report\" = $2 WHERE \"pushId\" = $1",
             [.text(pushId), .text(JSONValue.object(all.json).text)])
@@ -74,6 +70,6 @@ extension PushRows {
         let rows = try await store.query(
             "SELECT \"report\" FROM \"_roost_push_report\" WHERE \"pushId\" = $1", [.text(id)], readOnly: true)
         guard rows.rowCount > 0, let text = rows.string(0, 0) else { return nil }
-        return try JSONValue(parsing: Array(text.utf8)).objectValue
+        return try JSONValue(parsing: text).objectValue
     }
 }

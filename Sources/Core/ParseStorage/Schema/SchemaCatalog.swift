@@ -230,7 +230,7 @@ public final class SchemaCatalog: Sendable {
 
     /// Whether a notification may be about a change of this app's classes by another process.
     public func concerns(announcement: String) -> Bool {
-        let payload = try? JSONValue(parsing: Array(announcement.utf8))
+        let payload = try? JSONValue(parsing: announcement)
         guard payload?["senderId"]?.stringValue != senderId else { return false }
         guard let theirs = payload?["schema"]?.stringValue, let schema = client.schema else { return true }
         return theirs.hasSameBytes(as: schema)

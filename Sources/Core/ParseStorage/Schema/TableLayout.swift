@@ -147,6 +147,6 @@ extension ClassSchema {
 }
 
 extension PostgresResult {
-    /// Returns a jsonb value, or nil for NULL and values that are nested too deeply.
+    /// Returns a JSON value from a jsonb or text column, or nil for NULL, invalid text and too deeply nested values.
     func json(_ row: Int, _ column: Int) -> JSONValue? { jsonb(row, column).flatMap { try? JSONValue(parsing: $0) } }
 }
