@@ -37,9 +37,7 @@ struct DistributionCheck {
                     + "{\"engine\": \"citus\", \"mode\": \"schema\"}, or writes aren't atomic")
         }
         let tables = try await Distribution.placements { try await client.query($0) }.keys.map(\.text).sorted()
-        guard !tables.isEmpty,
-            try await client.query("SELECT to_regclass('\"_SCHEMA\"') IS NOT NULL").bool(0, 0) == true
-        else { return }
+        guard !tables.isEmpty, try await client.hasTable("_SCHEMA") else { return }
         let classes = try await client.query(
             "SELECT \"className\" FROM \"_SCHEMA\" WHERE \"className\" = ANY($1) ORDER BY 1 LIMIT 1",
             [.textArray(tables)])

@@ -94,8 +94,7 @@ extension ObjectStore {
     ///
     /// - Throws: `PostgresError`, for example if the server's role isn't allowed to create or use it.
     public func prepareChangeNumbers() async throws {
-        let isThere = try await client.query("SELECT to_regclass('\"_roost_change\"') IS NOT NULL").bool(0, 0)
-        if isThere != true {
+        if try await !client.hasTable("_roost_change") {
             // The table exists only for its default: Citus shares a sequence with all servers if a table uses it.
             try await ProcessLock.schemaChange.make(
                 """
