@@ -49,7 +49,6 @@ extension ParseError {
     public static let invalidClassName = 103
     public static let missingObjectId = 104
     public static let invalidKeyName = 105
-    public static let invalidPointer = 106
     public static let invalidJSON = 107
     public static let commandUnavailable = 108
     public static let incorrectType = 111
@@ -81,7 +80,6 @@ extension ParseError {
     public static let invalidSessionToken = 209
     public static let unsupportedService = 252
     public static let invalidSchemaOperation = 255
-    public static let aggregateError = 600
 
     /// The error for an object that doesn't exist or that the caller may not access.
     public static let notFound = ParseError(objectNotFound, "Object not found.")

@@ -83,10 +83,8 @@ public final class BulkConnection {
     ///   - sql: `COPY … FROM STDIN (FORMAT binary)`.
     ///   - send: Receives a function that sends a buffer and can be called repeatedly. If `send` throws, the COPY is
     ///     aborted.
-    /// - Returns: The number of rows stored.
     /// - Throws: `PostgresError`, or the error of `send`.
-    @discardableResult
-    public func copy(_ sql: String, _ send: ((CopyBuffer) throws -> Void) throws -> Void) throws -> Int {
+    public func copy(_ sql: String, _ send: ((CopyBuffer) throws -> Void) throws -> Void) throws {
         _ = try check(PQexec(handle, sql), expecting: [PGRES_COPY_IN])
         do {
             try send { buffer in try self.put(buffer) }
@@ -97,9 +95,8 @@ public final class BulkConnection {
             throw error
         }
         guard PQputCopyEnd(handle, nil) == 1 else { throw PostgresError(.connectionLost, message) }
-        let result = try check(PQgetResult(handle), expecting: [PGRES_COMMAND_OK])
+        _ = try check(PQgetResult(handle), expecting: [PGRES_COMMAND_OK])
         while let rest = PQgetResult(handle) { PQclear(rest) }
-        return result.affectedRows
     }
 
     private func put(_ buffer: CopyBuffer) throws {
