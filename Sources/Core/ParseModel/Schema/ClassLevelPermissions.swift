@@ -36,12 +36,11 @@ public struct ClassLevelPermissions: Sendable, Hashable {
     /// The permissions of a class without any: everybody may do everything.
     public static let open: ClassLevelPermissions = {
         var permissions = ClassLevelPermissions(json: [:])
-        for operation in ClassOperation.allCases { permissions.entries[operation] = .open }
-        permissions.source = [
-            "find": ["*": true], "count": ["*": true], "get": ["*": true], "create": ["*": true],
-            "update": ["*": true], "delete": ["*": true], "addField": ["*": true],
-            "protectedFields": ["*": []],
-        ]
+        for operation in ClassOperation.allCases {
+            permissions.entries[operation] = .open
+            permissions.source[operation.rawValue] = ["*": true]
+        }
+        permissions.source["protectedFields"] = ["*": []]
         return permissions
     }()
 

@@ -59,27 +59,24 @@ struct MongoRows: ExportRows {
         case .date?:
             MongoValue.date(ParseDate(milliseconds: result.timestamp(row, index) ?? 0), into: &writer)
         case .geoPoint?:
-            let point = result.point(row, index) ?? (x: 0, y: 0)
-            writer.byte(UInt8(ascii: "["))
-            write([point], inBrackets: false, into: &writer)
-            writer.byte(UInt8(ascii: "]"))
+            write([result.point(row, index) ?? (x: 0, y: 0)], into: &writer)
         case .polygon?:
             writer.raw("{\"type\":\"Polygon\",\"coordinates\":[[")
-            write(result.polygon(row, index) ?? [], inBrackets: true, into: &writer)
+            write(result.polygon(row, index) ?? [], into: &writer)
             writer.raw("]]}")
         case .bytes?, .object?, .array?, .pointer?, .acl?, .relation?, nil:
             MongoValue.nested(result.json(row, index) ?? .null, into: &writer)
         }
     }
 
-    private func write(_ points: [(x: Double, y: Double)], inBrackets: Bool, into writer: inout JSONWriter) {
+    private func write(_ points: [(x: Double, y: Double)], into writer: inout JSONWriter) {
         for (index, point) in points.enumerated() {
             if index > 0 { writer.byte(UInt8(ascii: ",")) }
-            if inBrackets { writer.byte(UInt8(ascii: "[")) }
+            writer.byte(UInt8(ascii: "["))
             MongoValue.coordinate(point.x, into: &writer)
             writer.byte(UInt8(ascii: ","))
             MongoValue.coordinate(point.y, into: &writer)
-            if inBrackets { writer.byte(UInt8(ascii: "]")) }
+            writer.byte(UInt8(ascii: "]"))
         }
     }
 

@@ -67,8 +67,10 @@ extension ObjectStore {
             RowWriter(links: links, included: included, sizeLimit: sizeLimit, loginData: access.loginData)
         }
 
+        /// Returns the fields of an object to leave out. Empty without owner rules, because hidden fields aren't read.
         private func omitted(_ row: Int) -> Set<Name> {
-            access.ownerRules.isEmpty ? [] : hidden(row).union(unwritten)
+            guard !access.ownerRules.isEmpty, let result, let plan else { return [] }
+            return Fetched(result: result, plan: plan, access: access).hidden(row).union(unwritten)
         }
 
         /// Returns one object.
@@ -112,12 +114,6 @@ extension ObjectStore {
         public func objectId(_ row: Int) -> String? {
             guard let result, let index = plan?.index(of: "objectId") else { return nil }
             return result.string(row, index)
-        }
-
-        /// Returns the fields of an object to leave out. Empty without owner rules, because hidden fields aren't read.
-        func hidden(_ row: Int) -> Set<Name> {
-            guard let result, let plan else { return [] }
-            return Fetched(result: result, plan: plan, access: access).hidden(row)
         }
     }
 

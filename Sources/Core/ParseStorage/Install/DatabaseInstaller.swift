@@ -110,17 +110,16 @@ public struct DatabaseInstaller: Sendable {
             guard let name = definition["className"]?.stringValue else { continue }
             var fields: OrderedDictionary<Name, Field> = [:]
             for (field, json) in definition["fields"]?.objectValue ?? [:] { fields[field] = Field(json: json) }
-            let wanted = fields
             let permissions = definition["classLevelPermissions"]?.objectValue
             let indexes = definition["indexes"]?.objectValue ?? [:]
             let known = catalog.schema(name)
             let isComplete =
-                try known.map { try $0.missing(wanted).isEmpty } ?? false
+                try known.map { try $0.missing(fields).isEmpty } ?? false
                 && indexes.keys.allSatisfy { known?.indexes[$0] != nil }
             if isComplete { continue }
-            try await catalog.change(name) { current in
+            try await catalog.change(name) { [fields] current in
                 var schema = current ?? ClassSchema(name: name)
-                for (field, value) in try schema.missing(wanted) { schema.fields[field] = value }
+                for (field, value) in try schema.missing(fields) { schema.fields[field] = value }
                 if current == nil || (name == "_User" && schema.permissions == nil) {
                     schema.permissions = permissions.map(ClassLevelPermissions.init(json:)) ?? schema.permissions
                 }
