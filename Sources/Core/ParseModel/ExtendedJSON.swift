@@ -15,10 +15,7 @@ public enum ExtendedJSON {
     public static func plain(_ value: JSONValue) throws(ParseError) -> JSONValue {
         switch value {
         case .array(let list):
-            var plain: [JSONValue] = []
-            plain.reserveCapacity(list.count)
-            for element in list { plain.append(try self.plain(element)) }
-            return .array(plain)
+            return .array(try list.map { element throws(ParseError) in try plain(element) })
         case .object(var object):
             if let type = object.keys.first(where: { types.contains($0) }) {
                 guard object.count == 1, let operand = object[type], let value = typed(type, operand) else {

@@ -39,9 +39,7 @@ public struct FilterMatcher: Sendable {
     private static func nodes(_ parts: [Filter], _ schema: ClassSchema, _ weight: inout MatcherWeight)
         throws(FilterMatcherError) -> [Node]
     {
-        var nodes: [Node] = []
-        for part in parts { nodes.append(try node(part, schema, &weight)) }
-        return nodes
+        try parts.map { part throws(FilterMatcherError) in try node(part, schema, &weight) }
     }
 
     private static func node(_ filter: Filter, _ schema: ClassSchema, _ weight: inout MatcherWeight)

@@ -53,8 +53,7 @@ package struct FilterCompiler {
     private mutating func join(_ parts: [Filter], _ schema: ClassSchema, _ separator: String, empty: String)
         throws(ParseError) -> String
     {
-        var conditions: [String] = []
-        for part in parts { conditions.append(try compile(part, schema)) }
+        let conditions = try parts.map { part throws(ParseError) in try compile(part, schema) }
         if conditions.isEmpty { return empty }
         return conditions.count == 1 ? conditions[0] : "(\(conditions.joined(separator: separator)))"
     }
@@ -106,13 +105,13 @@ package struct FilterCompiler {
         case .notIn(let values): return negate(try compile(.isIn(values), on: operand, path, schema))
         case .containsAll(let values):
             guard !values.isEmpty else { return "FALSE" }
-            var conditions: [String] = []
-            for value in values { conditions.append(try compile(.equal(value), on: operand, path, schema)) }
+            let conditions = try values.map { value throws(ParseError) in
+                try compile(.equal(value), on: operand, path, schema)
+            }
             return "(\(conditions.joined(separator: " AND ")))"
         case .someElement(let constraints):
-            var conditions: [String] = []
-            for constraint in constraints {
-                conditions.append(try compile(constraint, on: .column(Self.element, .object), path, schema))
+            let conditions = try constraints.map { constraint throws(ParseError) in
+                try compile(constraint, on: .column(Self.element, .object), path, schema)
             }
             return elements(of: operand, conditions.joined(separator: " AND "))
         case .someObject(let filter):

@@ -26,8 +26,7 @@ extension AggregateExpressions {
         else {
             throw AggregateOperand.malformed(name.text)
         }
-        var parts: [String] = []
-        for operand in operands { parts.append(try truth(operand, document)) }
+        let parts = try operands.map { operand throws(ParseError) in try truth(operand, document) }
         return name == "$not" ? "NOT \(parts[0])" : "(\(parts.joined(separator: name == "$and" ? " AND " : " OR ")))"
     }
 

@@ -44,14 +44,12 @@ extension AggregateExpressions {
         of operand: JSONValue, _ name: String, _ wanted: [Name], _ document: AggregateDocument
     ) throws(ParseError) -> [String] {
         let members = try AggregateOperand.members(of: operand, name, Set(wanted))
-        var arguments: [String] = []
-        for member in wanted {
+        return try wanted.map { member throws(ParseError) in
             guard let value = members[member] else {
                 throw ParseError(ParseError.invalidQuery, "Missing '\(member)' parameter to \(name)")
             }
-            arguments.append(try expression(value, document))
+            return try expression(value, document)
         }
-        return arguments
     }
 
     private mutating func convert(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {

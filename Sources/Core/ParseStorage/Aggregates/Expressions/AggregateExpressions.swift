@@ -39,15 +39,19 @@ struct AggregateExpressions {
         try counted { compiler throws(ParseError) in try compiler.uncounted(value, document) }
     }
 
+    private mutating func expressions(_ values: [JSONValue], _ document: AggregateDocument) throws(ParseError)
+        -> [String]
+    {
+        try values.map { value throws(ParseError) in try expression(value, document) }
+    }
+
     private mutating func uncounted(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         switch value {
         case .string(let text) where text.hasPrefix("$$"): return try variable(String(text.dropFirst(2)), document)
         case .string(let text) where text.hasPrefix("$"): return try builder.field(String(text.dropFirst()), document)
         case .array(let list):
             if list.allSatisfy(AggregateOperand.isConstant) { return builder.literal(value) }
-            var items: [String] = []
-            for item in list { items.append(try expression(item, document)) }
-            return AggregateOperators.list(items)
+            return AggregateOperators.list(try expressions(list, document))
         case .object(let object):
             if object["__type"] != nil {
                 let iso = object["__type"] == "Date" ? object["iso"]?.stringValue : nil
@@ -123,13 +127,11 @@ struct AggregateExpressions {
             return try dateArithmetic(name, operands, document)
         }
         if let calculation = AggregateOperators.calculations[name] {
-            var numbers: [String] = []
-            for operand in operands { numbers.append(try number(operand, document)) }
+            let numbers = try operands.map { operand throws(ParseError) in try number(operand, document) }
             guard let result = calculation(numbers) else { throw AggregateOperators.unknown(name) }
             return "COALESCE(roost_json(\(result)), 'null')"
         }
-        var arguments: [String] = []
-        for operand in operands { arguments.append(try expression(operand, document)) }
+        let arguments = try expressions(operands, document)
         switch name {
         case "$ifNull" where arguments.count > 1:
             let tested = arguments.dropLast().map { "NULLIF(\($0), 'null')" }
@@ -156,8 +158,7 @@ struct AggregateExpressions {
     private mutating func dateArithmetic(_ name: String, _ operands: [JSONValue], _ document: AggregateDocument)
         throws(ParseError) -> String
     {
-        var arguments: [String] = []
-        for operand in operands { arguments.append(try expression(operand, document)) }
+        let arguments = try expressions(operands, document)
         if name == "$add" { return "roost_plus(\(AggregateOperators.list(arguments)))" }
         guard arguments.count == 2 else { throw AggregateOperators.unknown(name) }
         return "roost_minus(\(arguments[0]), \(arguments[1]))"
