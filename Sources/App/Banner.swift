@@ -53,7 +53,7 @@ package struct Banner {
     private var url: String {
         let host = ["0.0.0.0", "::"].contains(configuration.host) ? "127.0.0.1" : configuration.host
         let name = host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
-        return "\(configuration.scheme)://\(name):\(port)\(configuration.mountPath)"
+        return "\(configuration.scheme)://\(name):\(port)\(configuration.mount)"
     }
 
     private var clientKeys: [(option: String, header: String, key: String)] {
@@ -66,6 +66,12 @@ package struct Banner {
         return keys.compactMap { option, header, key in key.map { (option, header, $0) } }
     }
 
+    /// Returns a word of a shell command, in quotes if necessary.
+    static func quoted(_ word: String) -> String {
+        let isPlain = word.allSatisfy { $0.isLetter || $0.isNumber || "-_./:@%+=,".contains($0) }
+        return isPlain ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
+    }
+
     package var text: String {
         var lines = ["", "Roost \(Version.text) is serving"]
         func add(_ name: String, _ value: String) {
@@ -73,19 +79,18 @@ package struct Banner {
         }
         add("URL", url)
         add("application id", configuration.appId)
-        let masterKey = shows(configuration.masterKey) ? configuration.masterKey : "<masterKey>"
-        add("master key", shows(configuration.masterKey) ? masterKey : "the value of the option masterKey")
+        let masterKey = configuration.masterKey
+        add("master key", shows(masterKey) ? masterKey : "the value of the option masterKey")
         for (option, _, key) in clientKeys { add(option, shows(key) ? key : "the value of the option") }
         if configuration.databaseURI == nil { add("data folder", dataFolder) } else { add("files folder", filesFolder) }
         for (name, value) in featureLines { add(name, value) }
         if showsMails { add("emails", "shown here, since no emailAdapter is configured") }
-        let key = clientKeys.first.map { " -H '\($0.header): \(shows($0.key) ? $0.key : "<\($0.option)>")'" } ?? ""
-        let master = configuration.allowClientClassCreation ? "" : " -H 'X-Parse-Master-Key: \(masterKey)'"
-        lines += [
-            "", "Try it:",
-            "  curl -H 'X-Parse-Application-Id: \(configuration.appId)'\(key)\(master) -H 'Content-Type: application/json' "
-                + "-d '{\"title\":\"My first object\"}' \(url)/classes/Playlist", "",
-        ]
+        // Every project has this class, and clients may read it.
+        var words = ["curl", "\(url)/classes/_User", "-H", "X-Parse-Application-Id: \(configuration.appId)"]
+        if let (option, header, key) = clientKeys.first {
+            words += ["-H", "\(header): \(shows(key) ? key : "<\(option)>")"]
+        }
+        lines += ["", "Try it:", "  " + words.map(Self.quoted).joined(separator: " "), ""]
         return lines.joined(separator: "\n") + "\n"
     }
 }

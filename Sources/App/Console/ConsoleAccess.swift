@@ -63,13 +63,7 @@ package struct ConsoleAccess {
             guard let value = settings[name]?.value else { continue }
             words += ["--\(name)", value.stringValue ?? String(decoding: value.serialized(), as: UTF8.self)]
         }
-        return words.map(Self.quoted).joined(separator: " ")
-    }
-
-    /// Returns a word of a shell command, in quotes if necessary.
-    private static func quoted(_ word: String) -> String {
-        let isPlain = word.allSatisfy { $0.isLetter || $0.isNumber || "-_./:@%+=,".contains($0) }
-        return isPlain ? word : "'" + word.replacing("'", with: #"'\''"#) + "'"
+        return words.map(Banner.quoted).joined(separator: " ")
     }
 
     /// Adds an operator.

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import ServerConfiguration
 import TestSupport
+import TestTools
 import Testing
 
 @Suite("Startup banner")
@@ -34,18 +35,28 @@ struct BannerTests {
         #expect(hidden.contains("masterKey") && hidden.contains("-H 'X-Parse-REST-API-Key: <restAPIKey>'"))
         let shown = text(showsKeys: true)
         #expect(shown.contains("masterSecret") && shown.contains("-H 'X-Parse-REST-API-Key: restSecret'"), "\(shown)")
-        for lines in [hidden, shown] { #expect(lines.contains("http://127.0.0.1:1337/parse/classes/Playlist")) }
+        for lines in [hidden, shown] {
+            #expect(lines.contains("curl http://127.0.0.1:1337/parse/classes/_User -H 'X-Parse-Application-Id: app'"))
+            #expect(!lines.contains("X-Parse-Master-Key"))
+        }
     }
 
-    @Test("The sample request uses the master key if clients can't create classes")
-    func request() throws {
-        for (makesClasses, isAsked) in [(true, false), (false, true)] {
-            let file = #"{"appId": "app", "masterKey": "m", "allowClientClassCreation": \#(makesClasses)}"#
-            let (configuration, _) = try Configuration.load(file: Array(file.utf8), environment: [:], flags: [])
-            let text = Banner(
-                configuration: configuration, port: 1337, dataFolder: "/data", filesFolder: "/files", showsKeys: false
-            ).text
-            #expect(text.contains("-H 'X-Parse-Master-Key: <masterKey>'") == isAsked, "\(text)")
+    @Test("The sample request succeeds on an empty project as a shell runs it, without the master key")
+    func request() async throws {
+        let options: JSONObject = [
+            "appId": "kim's app", "allowClientClassCreation": false, "logLevel": "info",
+        ]
+        try await ServerProcesses.run(1, options) { processes in
+            var command: Substring?
+            let isPrinted = try await eventually {
+                command = processes.log.split(separator: "\n").first { $0.hasPrefix("  curl ") }
+                return command != nil
+            }
+            try #require(isPrinted, "\(processes.log)")
+            let line = String(try #require(command)).replacing("<restAPIKey>", with: TestServer.restKey)
+            let outcome = try await Program.run(["sh", "-c", line])
+            #expect(
+                outcome.output.contains(#"{"results":[]}"#) && !line.contains("Master"), "\(line): \(outcome.output)")
         }
     }
 
