@@ -1,6 +1,7 @@
 import Console
 import JSON
 import TestSupport
+import TestTools
 import Testing
 
 @Suite("The start page of the console")
@@ -44,22 +45,34 @@ struct ConsoleStartTests {
         }
     }
 
-    @Test("The code reads an existing class with one of its text fields, or else the sample")
+    @Test("On an empty project, the curl command succeeds as it is and counts as a connected app")
+    func emptyProject() async throws {
+        try await TestServer.run(["clientKey": "kim's key", "allowClientClassCreation": false]) { server in
+            let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let command = try #require(Self.code(try await developer.send("GET", "/console/api/start"))["curl"])
+            let outcome = try await Program.run(["sh", "-c", command])
+            #expect(outcome.output.contains(#"{"results":[]}"#), "\(command): \(outcome.output)")
+            let connected = try await developer.send("GET", "/console/api/start/clients")
+            #expect(connected["clients"]?.arrayValue?.first?["name"] == "REST API", "\(connected.text)")
+        }
+    }
+
+    @Test("The code reads an existing class with one of its text fields, or else the users")
     func className() async throws {
         try await TestServer.run { server in
             _ = try await server.create("Song", ["title": "x", "plays": 1])
             let browser = try await ConsoleBrowser.operatorBrowser(server, "viewer")
             for (query, name, field) in [
                 ("class=Song&field=title", "Song", "title"), ("class=Song&field=plays", "Song", nil),
-                ("class=Song", "Song", nil), ("class=Missing&field=title", "Note", "text"),
-                ("field=title", "Note", "text"),
-                ("class=%22;&field=title", "Note", "text"),
+                ("class=Song", "Song", nil), ("class=Missing&field=title", "_User", nil),
+                ("field=title", "_User", nil), ("class=%22;&field=title", "_User", nil),
             ] {
                 let code = Self.code(try await browser.send("GET", "/console/api/start?" + query))
-                #expect(code.values.allSatisfy { $0.contains(name) }, "\(query): \(code)")
+                #expect(code.allSatisfy { $0 == "Parse-Swift" || $1.contains(name) }, "\(query): \(code)")
                 let swift = code["Parse-Swift"] ?? ""
+                let (type, kind) = name == "_User" ? ("User", "ParseUser") : (name, "ParseObject")
                 #expect(
-                    swift.contains("struct \(name): ParseObject {") && swift.contains("\(name).query()"), "\(swift)")
+                    swift.contains("struct \(type): \(kind) {") && swift.contains(" \(type).query()"), "\(swift)")
                 #expect(swift.contains(": String?\n}") == (field != nil), "\(swift)")
                 if let field { #expect(swift.contains("    var \(field): String?\n}"), "\(swift)") }
                 #expect(code["curl"]?.contains("/classes/\(name)'") == true, "\(code)")

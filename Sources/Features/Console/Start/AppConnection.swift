@@ -7,10 +7,10 @@ struct AppConnection {
     var javaScriptKey: String?
     /// Whether the server rejects apps that send no key.
     var needsKey: Bool
-    /// The class that the code reads.
-    var className = "Note"
+    /// The class that the code reads. Every project has `_User`, and clients may read it.
+    var className = "_User"
     /// A text field of the class, or nil to generate none.
-    var field: String? = "text"
+    var field: String?
 
     /// Code that initializes each SDK and sends a first request, with the SDK's name.
     var snippets: [(name: String, text: String)] {
@@ -21,7 +21,8 @@ struct AppConnection {
     }
 
     private var client: String? { clientKey ?? (needsKey ? "CLIENT_KEY" : nil) }
-    private var results: String { className == "Note" ? "notes" : "objects" }
+    private var readsUsers: Bool { className == "_User" }
+    private var results: String { readsUsers ? "users" : "objects" }
     private var isPlain: Bool { url.hasPrefix("http:") }
 
     private var iOS: String {
@@ -42,22 +43,27 @@ struct AppConnection {
 
     private var swift: String {
         let key = client.map { "\n    clientKey: \(Self.quoted($0))," } ?? ""
-        let member = field.map { "\n    var \($0): String?" } ?? ""
+        let (type, kind) = readsUsers ? ("User", "ParseUser") : (className, "ParseObject")
+        var members = field.map { ["\($0): String"] } ?? []
+        if readsUsers {
+            members = ["username", "email", "password"].map { $0 + ": String" }
+            members += ["emailVerified: Bool", "authData: [String: [String: String]?]"]
+        }
         return """
             import ParseSwift
 
-            struct \(className): ParseObject {
+            struct \(type): \(kind) {
                 var originalData: Data?
                 var objectId: String?
                 var createdAt: Date?
                 var updatedAt: Date?
-                var ACL: ParseACL?\(member)
+                var ACL: ParseACL?\(members.map { "\n    var \($0)?" }.joined())
             }
 
             try await ParseSwift.initialize(
                 applicationId: \(Self.quoted(appId)),\(key)
                 serverURL: URL(string: \(Self.quoted(url)))!)
-            let \(results) = try await \(className).query().find()
+            let \(results) = try await \(type).query().find()
             print(\(results))
             """
     }

@@ -6,6 +6,7 @@ import { address, go } from "../../core/router.js";
 import { mayChangeClasses, session, setTitle } from "../../core/session.js";
 import { addWords, ago, t } from "../../core/words.js";
 import { classes, isServerClass, loadClasses, namingField } from "../../data/schema.js";
+import { keepFocus } from "../../parts/dialog.js";
 import { complain, copy, failed, loading } from "../../parts/states.js";
 
 addWords({
@@ -15,7 +16,7 @@ addWords({
   "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
   "start.needsKey": "Apps have to send a key, which developers and owners see here.",
   "start.noKey": "Set the option {option}, and write its value for {key}.", "start.emulator": "In the emulator, write 10.0.2.2 for {host}.",
-  "start.noClass": "The code reads the class Note. Load the sample first to avoid error 119.", "start.sample": "Load the sample",
+  "start.sample": "Load the sample",
   "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app since the server started\u2026", "start.connected": "Connected: {name}",
   "start.failed": "The last request reached the server, but failed: {error}",
   "start.data": "3. Add data", "start.class": "Create a class", "start.import": "Import CSV or JSON", "start.invite": "Invite an operator",
@@ -49,18 +50,14 @@ function content(server, scope) {
   return [
     h("section.panel", h("h2", t("start.connect")), h(".connect", h(".facts", h("table.list", h("tbody", ["url", "appId", "clientKey", "javascriptKey"].map(row))),
       hint && h("p.quiet", hint), server.needsKey && !mayChangeClasses() && h("p.quiet", t("start.needsKey"))), server.code && drawn(server.code))),
-    h("section.panel", h("h2", t("start.snippets")), !firstClass() && h("p.quiet", t("start.noClass")), snippets(server.snippets.map((one) => ({ ...one, text: adapted(one, server) }))), h("div", status, said)),
+    h("section.panel", h("h2", t("start.snippets")), snippets(server.snippets.map((one) => ({ ...one, text: adapted(one, server) }))), h("div", status, said)),
     h("section.panel", mayChangeClasses() && [h("h2", t("start.data")), h(".line.wrap", steps())], h("p.quiet", linked(t("start.read")))),
   ];
 }
 
-const lacksNote = () => !classes.peek()?.has("Note");
-
-/** Returns the app's first class, preferably one that everybody may find. */
-function firstClass() {
-  const own = [...(classes.peek()?.values() ?? [])].filter(({ className }) => !isServerClass(className));
-  return (own.find(({ permissions }) => !permissions || permissions.find?.["*"]) ?? own[0])?.className;
-}
+/** Returns the app's first class that everybody may find, so that the request succeeds. */
+const firstClass = () => [...(classes.peek()?.values() ?? [])]
+  .find(({ className, permissions }) => !isServerClass(className) && (!permissions || permissions.find?.["*"]))?.className;
 
 /** Begins the code with comments about what it lacks. */
 function adapted({ name, text: code }, server) {
@@ -74,11 +71,8 @@ function adapted({ name, text: code }, server) {
 
 function snippets(all) {
   const element = h(".facts");
-  const show = (chosen) => put(element, h(".line.wrap", all.map((one) => h("button.button", { "aria-pressed": String(one === chosen), onclick: ({ currentTarget }) => {
-    const place = [...currentTarget.parentElement.children].indexOf(currentTarget);
-    show(one);
-    element.firstElementChild.children[place].focus();
-  } }, one.name)), h(".space"), button(".button", () => copy(chosen.text), icon("copy"), t("error.copy"))), h("pre.mono.code", chosen.text));
+  const show = (chosen) => keepFocus(element, () => put(element, h(".line.wrap", all.map((one) => h("button.button", { "aria-pressed": String(one === chosen), onclick: () => show(one) }, one.name)),
+    h(".space"), button(".button", () => copy(chosen.text), icon("copy"), t("error.copy"))), h("pre.mono.code", chosen.text)));
   show(all[0]);
   return element;
 }
@@ -95,7 +89,7 @@ function steps() {
   return [
     button(".button.primary", () => make(false), icon("plus"), t("start.class")),
     button(".button", () => make(true), icon("file"), t("start.import")),
-    lacksNote() && button(".button", sample, icon("data"), t("start.sample")),
+    !classes.peek()?.has("Note") && button(".button", sample, icon("data"), t("start.sample")),
     role === "owner" && button(".button", async () => (await import("../operators.js")).openOperators(), icon("users"), t("start.invite")),
   ];
 }
