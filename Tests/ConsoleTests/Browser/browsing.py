@@ -725,7 +725,7 @@ def scenario_35_new_object_form_says_how_the_class_limits_an_open_acl(console, r
     permissions = {"find": owner, "get": owner, "count": owner, "create": {"requiresAuthentication": True}, "update": owner, "delete": owner, "addField": {}}
     rest.call("PUT", "/schemas/Owned", {"className": "Owned", "classLevelPermissions": permissions})
     object_id = rest.create("Owned", name="first", ACL={"*": {"read": True, "write": True}})
-    limits = "The class limits this: read by the user in owner, changed by the user in owner."
+    limits = "The class limits this. Find, Get, Update, Delete: the user in owner."
     console.open_class("Owned")
     assert console.value("document.querySelector('r-grid .g-body .warn')") is None, console.text("r-grid")
     console.press("Alt+n")
@@ -740,6 +740,20 @@ def scenario_35_new_object_form_says_how_the_class_limits_an_open_acl(console, r
         console.wait_text("everybody: read, change", place)
         assert console.value(f"document.querySelector('{place} .warn')") is None, console.text(place)
     console.wait_text(limits, "main")
+    # Only what everybody may not do is a limit.
+    everybody = {"*": True}
+    rest.call("PUT", "/schemas/Owned", {"className": "Owned", "classLevelPermissions": {**permissions, "find": {"requiresAuthentication": True}, "get": everybody, "delete": {}}})
+    console.open("access/Owned")
+    console.wait_text("The class limits this. Find: logged-in users; Update: the user in owner; Delete: nobody (only the master key).", "main")
+    rest.call("PUT", "/schemas/Owned", {"className": "Owned", "classLevelPermissions": {**permissions, "get": everybody, "update": everybody, "delete": everybody}})
+    console.open("access/Owned")
+    console.wait_text("The class limits this. Find: the user in owner.", "main")
+    # Everybody may change the objects.
+    assert console.value("document.querySelector('main .warn')?.innerText") == "everybody: read, change", console.text("main")
+    rest.call("PUT", "/schemas/Owned", {"className": "Owned", "classLevelPermissions": {**permissions, "find": everybody, "get": everybody, "update": everybody, "delete": everybody}})
+    console.open("access/Owned")
+    console.wait_text("everybody: read, change", "main")
+    assert "The class limits" not in console.text("main"), console.text("main")
 
 
 def scenario_36_saves_an_edit_after_a_lost_connection_returns(console, rest):

@@ -13,7 +13,7 @@ addWords({
   "clp.loggedIn": "logged-in users", "clp.userIn": "the user in {field}", "clp.hidden": "Hidden from {who}: {fields}",
   "clp.sees": "Nothing is hidden from {who}", "clp.letsIn": "Lets in: {who}.", "clp.shutsOut": "Shuts out: {who}.", "clp.allBut": "{all} but {who}",
   "clp.same": "Nothing changes.", "clp.hides": "Hides: {fields}.", "clp.shows": "Shows: {fields}.",
-  "clp.limits": "The class limits this: read by {read}, changed by {change}.", "clp.shut": "This shuts out {who}, too.",
+  "clp.limits": "The class limits this. {limits}.", "clp.shut": "This shuts out {who}, too.",
 });
 
 export const OPERATIONS = ["find", "get", "count", "create", "update", "delete", "addField"];
@@ -48,15 +48,17 @@ export function letIn(entry, permissions, operation) {
 
 const WIDEST = ["*", "requiresAuthentication"];
 
+const allowed = (permissions, operation) => letIn(entryOf(permissions, operation), permissions, operation);
+
 /** Whether principals include those of a key. */
 export const contains = (all, key) => all.has(key) || all.has("*") || (key !== "*" && all.has("requiresAuthentication"));
 
 /** Describes who may perform an operation. */
-export const sentenceOf = (permissions, operation) => [...letIn(entryOf(permissions, operation), permissions, operation).values()].join(" \u00b7 ") || t("clp.nobody");
+export const sentenceOf = (permissions, operation) => [...allowed(permissions, operation).values()].join(" \u00b7 ") || t("clp.nobody");
 
 /** Draws the principals that may perform an operation as chips. Highlights public writes, but not public reads. */
 export function chips(permissions, operation) {
-  const found = letIn(entryOf(permissions, operation), permissions, operation);
+  const found = allowed(permissions, operation);
   const look = (key) => (key === "*" ? [isReading(operation) ? "" : ".open", "users"] : key.startsWith("role:") ? [".role", "shield"] : key.startsWith("userField:") ? [".owner", "link"] : ["", "check"]);
   const chip = ([kind, picture], words) => h("span.pill.who" + kind, icon(picture), h("span.text", words));
   return found.size > 0 ? [...found].map(([key, words]) => chip(look(key), words)) : chip([".closed", "lock"], t("clp.nobody"));
@@ -64,7 +66,7 @@ export function chips(permissions, operation) {
 
 /** Describes who gains and who loses access if the entry of an operation changes. */
 export function consequences(permissions, operation, entry) {
-  const before = letIn(entryOf(permissions, operation), permissions, operation);
+  const before = allowed(permissions, operation);
   const after = letIn(entry, permissions, operation);
   const list = (all) => said(all.join(", "));
   const [added, lost] = [[after, before], [before, after]].map(([all, others]) => [...all].filter(([key]) => !contains(others, key)));
@@ -76,7 +78,7 @@ export function consequences(permissions, operation, entry) {
 /** Whether `other` allows a principal that the new entry of `operation` denies. */
 export function isWider(permissions, other, operation, entry) {
   const after = letIn(entry, permissions, operation);
-  return [...letIn(entryOf(permissions, other), permissions, other).keys()].some((key) => !contains(after, key));
+  return [...allowed(permissions, other).keys()].some((key) => !contains(after, key));
 }
 
 /** Describes what is hidden from a principal. */
@@ -101,11 +103,10 @@ export function withKey(permissions, key, value) {
 
 export const areSame = (left, right) => isEqual(left ?? null, right ?? null);
 
-/** Describes how a class limits objects that an ACL leaves open, and whom an empty ACL shuts out; undefined if everybody may change objects. */
+/** Describes how a class limits objects that an ACL leaves open, whether it limits changes, and whom an empty ACL shuts out. */
 export function limitsOf(permissions) {
-  const [read, change] = ["get", "update"].map((operation) => letIn(entryOf(permissions, operation), permissions, operation));
-  if (change.has("*")) return undefined;
-  const who = [...new Map([...read, ...change])].filter(([key]) => !WIDEST.includes(key)).map(([, words]) => words).join(" \u00b7 ");
-  const [reads, changes] = ["get", "update"].map((operation) => said(sentenceOf(permissions, operation)));
-  return { words: t("clp.limits", { read: reads, change: changes }), shut: who && t("clp.shut", { who: said(who) }) };
+  const limited = ["find", "get", "update", "delete"].filter((operation) => !allowed(permissions, operation).has("*"));
+  const limits = [...Map.groupBy(limited, (operation) => sentenceOf(permissions, operation))].map(([who, all]) => `${all.map((operation) => t("clp." + operation)).join(", ")}: ${who}`).join("; ");
+  const who = [...new Map(limited.flatMap((operation) => [...allowed(permissions, operation)]))].filter(([key]) => !WIDEST.includes(key)).map(([, words]) => words).join(" \u00b7 ");
+  return { words: limits && t("clp.limits", { limits: said(limits) }), isLimited: limited.includes("update"), shut: who && t("clp.shut", { who: said(who) }) };
 }

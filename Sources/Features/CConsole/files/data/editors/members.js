@@ -110,10 +110,10 @@ export function editAccess({ className, value, draft = value, isPart = false }) 
     type: "checkbox", checked: acl[key]?.[right] === true, "aria-label": t("access.may", { right: t("access." + right), who: said(who(key)) }), onchange: (event) => set(key, right, event.target.checked),
   }));
   const draw = () => {
-    const { isOpen } = summary(acl, limits);
+    const { isOpen } = summary(acl, limits.isLimited);
     const sentences = acl === undefined ? [t("access.open")] : Object.entries(acl).map(([key, rights]) => sentence(key, rights)).filter(Boolean);
     put(words, (sentences.length > 0 ? sentences : [t("access.master")]).map((one) => h("p", { class: isOpen ? "warn" : "" }, one)),
-      sentences.length > 0 ? limits && h("p.quiet", limits.words) : limits?.shut && h("p.warn", limits.shut));
+      sentences.length > 0 ? limits.words && h("p.quiet", limits.words) : limits.shut && h("p.warn", limits.shut));
     table.hidden = acl === undefined;
     adding.hidden = acl === undefined;
     if (acl === undefined) return;

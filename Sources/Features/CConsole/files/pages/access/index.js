@@ -50,7 +50,7 @@ function showClass(content, className, scope) {
     ({ permissions } = classes.peek().get(className));
     const shownRules = [...own(own(permissions).get("protectedFields"))].filter(([key, fields]) => key !== "*" || names(fields).length > 0);
     const limits = limitsOf(permissions);
-    const fresh = summary(own(permissions).get("ACL"), limits);
+    const fresh = summary(own(permissions).get("ACL"), limits.isLimited);
     put(rules,
       h("section.panel", h("h2", t("access.class")), h("p.quiet", t("access.classHint")), OPERATIONS.map((operation) => h(".line.member",
         h("strong.operation", { title: t(`clp.${operation}.means`) }, t("clp." + operation)), h(".grow.chips", chips(permissions, operation)), edit(t("access.edit", { operation: t("clp." + operation) }), "editOperation", operation)))),
@@ -60,7 +60,7 @@ function showClass(content, className, scope) {
       h("section.panel", h("h2", t("access.hidden")), shownRules.length === 0 && h("p", t("access.nothingHidden")),
         shownRules.map(([key, fields]) => line(hiddenSentence(key, names(fields)), t("access.editHidden", { who: said(principal(key)) }), "editHidden", key)),
         mayChange && button(".button", async ({ currentTarget }) => (await import("./editors.js")).addHidden(className, currentTarget), icon("plus"), t("access.hide"))),
-      h("section.panel", h("h2", t("access.new")), line(h("span", { class: fresh.isOpen ? "warn" : "" }, fresh.text), t("access.editNew"), "editDefault"), limits && h("p.quiet", limits.words)));
+      h("section.panel", h("h2", t("access.new")), line(h("span", { class: fresh.isOpen ? "warn" : "" }, fresh.text), t("access.editNew"), "editDefault"), limits.words && h("p.quiet", limits.words)));
   }
   put(content, h("header.head", h("a.plain.back", { href: address("access"), "aria-label": t("classes.label") }, icon("back")), h("h1", shown(className, 80)), h(".space"),
     h("a.button.wide", { href: address("data", [className]) }, t("word.rows")), h("a.button.wide", { href: address("schema", [className]) }, t("rail.schema"))),
