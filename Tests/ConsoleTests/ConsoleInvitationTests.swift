@@ -26,7 +26,9 @@ struct ConsoleInvitationTests {
                 #expect(try await owner.send("POST", path, ["email": "kim@m.example"]).status == 200)
                 let mail = try await catcher.mail(to: "kim@m.example")
                 #expect(mail.subject == "Invitation to the console of Größe")
-                #expect(mail.link == "\(owner.root)/console/start" && mail.text.contains("'kim'"), "\(mail.text)")
+                // Others can't open the owner's own address, 127.0.0.1.
+                #expect(
+                    mail.link == "http://app.example/console/start" && mail.text.contains("'kim'"), "\(mail.text)")
                 #expect(!mail.text.contains("long enough"))
                 let wrong: [JSONValue] = [
                     [:], ["email": 1], ["email": ""], ["email": "kim"], ["email": "k im@m.example"],
@@ -52,6 +54,37 @@ struct ConsoleInvitationTests {
                 try await server.execute(
                     "UPDATE \"_roost_operator_session\" SET \"confirmedAt\" = now() - interval '16 minutes'")
                 #expect(try await other.send("POST", path, ["email": "kim@m.example"])["needs"] == "confirm")
+            }
+        }
+    }
+
+    @Test("Invites to the host that the inviting browser uses, or to publicServerURL's if that names only this machine")
+    func address() async throws {
+        try await MailCatcher.run { catcher in
+            let rows: [(publicURL: String, host: String?, link: String)] = [
+                ("https://api.example.com:8443/v1/parse", nil, "https://api.example.com:8443/console/start"),
+                ("https://api.example.com/parse", "ops.example.com", "http://ops.example.com/console/start"),
+                ("http://localhost:1/parse", nil, "/console/start"),
+            ]
+            for (publicURL, host, link) in rows {
+                let options: JSONObject = [
+                    "publicServerURL": .string(publicURL), "console": ["enabled": true, "hosts": ["ops.example.com"]],
+                ]
+                try await TestServer.run(catcher.options(options)) { server in
+                    let owner = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
+                    let expected = link.hasPrefix("/") ? owner.root + link : link
+                    let headers = host.map { ["Host": $0] } ?? [:]
+                    let made = try await owner.send(
+                        "POST", "/console/api/operators",
+                        ["name": "kim", "password": "long enough", "role": "viewer"], headers: headers)
+                    #expect(made.status == 201 && made["address"] == .string(expected), "\(made.text)")
+                    let email = "kim@\(publicURL.utf8.count).example"
+                    let sent = try await owner.send(
+                        "POST", "/console/api/operators/\(try made.string("id"))/invitation",
+                        ["email": .string(email)], headers: headers)
+                    #expect(sent.status == 200, "\(sent.text)")
+                    #expect(try await catcher.mail(to: email).link == expected)
+                }
             }
         }
     }

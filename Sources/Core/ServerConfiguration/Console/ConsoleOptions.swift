@@ -126,15 +126,15 @@ extension Configuration {
             }
         }
 
-        private static func isLoopback(_ host: String) -> Bool {
+        public static func isLoopback(_ host: String) -> Bool {
             host == "localhost" || IPAddress(host)?.isLoopback == true
         }
 
-        private static func isOfThisMachine(_ url: String) -> Bool {
+        /// Returns whether a URL names this machine, so that other machines can't use it.
+        public static func isOfThisMachine(_ url: String) -> Bool {
             guard let scheme = url.firstRange(of: "://") else { return false }
             let authority = url[scheme.upperBound...].prefix { $0 != "/" }
-            if authority.hasPrefix("[::1]") { return true }
-            return ["localhost", "127.0.0.1"].contains(authority.prefix { $0 != ":" })
+            return authority.hasPrefix("[::1]") || isLoopback(String(authority.prefix { $0 != ":" }))
         }
     }
 }

@@ -3,6 +3,7 @@ import JSON
 internal import Operations
 internal import ParseModel
 internal import ParseStorage
+internal import ServerConfiguration
 
 /// The routes with which owners manage operators.
 extension ConsoleRouteTable {
@@ -48,8 +49,20 @@ private struct OperatorCalls: ConsoleCalls {
         ) {
             let id = try await interface.backend.operators.add(
                 name: name, password: body["password"]?.stringValue ?? "", role: role.rawValue, from: visit.address)
-            return .object(["id": .string(id), "name": .string(name), "role": .string(role.rawValue)], status: 201)
+            return .object(
+                ["id": .string(id), "name": .string(name), "role": .string(role.rawValue), "address": .string(link)],
+                status: 201)
         }
+    }
+
+    /// The address of the console for other operators: the one in this browser or, if that names only this machine,
+    /// the one at `publicServerURL`.
+    private var link: String {
+        let path = "\(visit.path)/start"
+        guard Configuration.Console.isOfThisMachine(visit.origin), let url = interface.configuration.publicServerURL,
+            !Configuration.Console.isOfThisMachine(url)
+        else { return visit.origin + path }
+        return url.split(separator: "/").prefix(2).joined(separator: "//") + path
     }
 
     /// The maximum number of invitations per operator and hour.
@@ -75,7 +88,7 @@ private struct OperatorCalls: ConsoleCalls {
                 throw HTTPError(status: 429, message: "You have sent too many invitations. Try again in an hour.")
             }
             try await interface.backend.mails.invite(
-                known.name, at: address, link: "\(visit.origin)\(visit.path)/start", context)
+                known.name, at: address, link: link, context)
             return .object([:])
         }
     }

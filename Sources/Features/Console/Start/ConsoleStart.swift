@@ -28,7 +28,7 @@ private struct StartCalls: ConsoleCalls {
     let call: ConsoleCall
 
     /// Returns the connection details, with code that reads the class and text field in the query (`class`, `field`)
-    /// or a sample class. Only developers and owners see the client keys, and nobody sees the master key.
+    /// or `_User`. Only developers and owners see the client keys, and nobody sees the master key.
     func start() -> Reply {
         let configuration = interface.configuration
         let (url, reach) = address
@@ -116,24 +116,13 @@ private struct StartCalls: ConsoleCalls {
         let configuration = interface.configuration
         // publicServerURL, or the name under which the browser opened the console.
         let known = context.mountURL
-        if !Self.isOfThisMachine(known) { return (known, .network) }
-        if Self.isLoopback(configuration.host) { return (known, .thisMachine) }
+        if !Configuration.Console.isOfThisMachine(known) { return (known, .network) }
+        if Configuration.Console.isLoopback(configuration.host) { return (known, .thisMachine) }
         guard let address = NetworkInterfaces.address() else { return (known, .unknown) }
         let host = IPAddress(configuration.host).map { $0.bytes.allSatisfy { $0 == 0 } } ?? true
         return (
             "\(configuration.scheme)://\(host ? address : configuration.host):\(visit.port)\(configuration.mount)",
             .network
         )
-    }
-
-    private static func isOfThisMachine(_ url: String) -> Bool {
-        guard let scheme = url.firstRange(of: "://") else { return true }
-        let authority = url[scheme.upperBound...].prefix { $0 != "/" }
-        guard !authority.hasPrefix("[") else { return authority.hasPrefix("[::1]") }
-        return isLoopback(String(authority.prefix { $0 != ":" }))
-    }
-
-    private static func isLoopback(_ host: String) -> Bool {
-        host == "localhost" || IPAddress(host)?.isLoopback == true
     }
 }

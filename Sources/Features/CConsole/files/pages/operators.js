@@ -2,7 +2,6 @@
 
 import { send } from "../core/api.js";
 import { button, h, icon, iconButton, labelled, option, put, textField } from "../core/dom.js";
-import { address } from "../core/router.js";
 import { session } from "../core/session.js";
 import { addWords, shown, t } from "../core/words.js";
 import { confirm, openDialog, openForm } from "../parts/dialog.js";
@@ -86,8 +85,8 @@ async function edit(entry, again) {
 }
 
 /** Shows the invitation of a new operator, to copy or, if mail is configured, to send by the server. */
-function invite({ id, name }) {
-  const text = t("operators.invitation", { name, address: new URL(address("start"), location.href).href });
+function invite({ id, name, address }) {
+  const text = t("operators.invitation", { name, address });
   const title = t("operators.added", { name });
   recordFinal(title);
   const body = (...more) => [h("p", t("operators.send", { name })), h("pre.mono.code", text), h(".line", copyButton(text), more)];
