@@ -73,11 +73,30 @@ struct FigureHistoryTests {
         #expect(history.points(byMinute: true, within: .infinity).count == FigureHistory.maxMinutes)
     }
 
+    @Test("A single duration is its own maximum, and few durations limit each other's percentiles")
+    func fewSamples() {
+        for (bounds, milliseconds) in [
+            (Histogram.Bounds.requests, 6), (.database, 6), (.requests, 2), (.database, 900),
+        ] {
+            let histogram = Histogram(bounds)
+            histogram.record(.milliseconds(milliseconds))
+            let (median, most) = (
+                histogram.counts.milliseconds(of: 0.5, bounds), histogram.counts.milliseconds(of: 0.99, bounds)
+            )
+            #expect(
+                most == Double(milliseconds) && median ?? 0 <= Double(milliseconds), "\(milliseconds) \(median ?? 0)")
+        }
+        let histogram = Histogram(.database)
+        for _ in 0..<4 { histogram.record(.milliseconds(11)) }
+        #expect(histogram.counts.milliseconds(of: 0.99, .database) == 14)
+        #expect(histogram.counts.milliseconds(of: 0.5, .database) == 12)
+    }
+
     @Test("Interpolates percentiles within a bucket and caps them at the last bound")
     func shares() {
         let histogram = Histogram(.requests)
         #expect(histogram.counts.milliseconds(of: 0.5, .requests) == nil)
-        for _ in 0..<10 { histogram.record(.milliseconds(7)) }
+        for number in 0..<10 { histogram.record(.microseconds(5_250 + 500 * number)) }
         #expect(histogram.counts.milliseconds(of: 0.5, .requests) == 7.5)
         for _ in 0..<10 { histogram.record(.seconds(60)) }
         #expect(histogram.counts.milliseconds(of: 0.99, .requests) == 10_000)

@@ -59,18 +59,25 @@ extension Histogram.Counts {
     }
 
     /// Returns the duration in milliseconds within which a share of all samples lies, or nil without samples. Assumes
-    /// an even distribution within a bucket. Samples above the last bound count as that bound.
+    /// an even distribution within a bucket, as far as the total duration allows it: a single sample's percentiles are
+    /// its duration. Samples above the last bound count as that bound.
     package func milliseconds(of share: Double, _ bounds: Histogram.Bounds) -> Double? {
         guard count > 0 else { return nil }
+        let limits = [0] + bounds.nanoseconds.map { Double($0) }
+        // The time by which all samples together exceed the lower limits of their buckets.
+        let excess = buckets.indices.reduce(Double(nanoseconds)) { rest, index in
+            rest - Double(buckets[index]) * limits[min(index, limits.count - 1)]
+        }
         var left = share * Double(count)
-        for (index, bound) in bounds.nanoseconds.enumerated() {
+        for (index, (lower, upper)) in zip(limits, limits.dropFirst()).enumerated() {
             let here = Double(buckets[index])
             if here > 0, left <= here {
-                let lower = index == 0 ? 0 : Double(bounds.nanoseconds[index - 1])
-                return (lower + (Double(bound) - lower) * left / here) / 1e6
+                // The samples from here on exceed the lower limit by at least as much as the result does.
+                let most = max(0, excess) / max(1, here - left)
+                return (lower + min((upper - lower) * left / here, most)) / 1e6
             }
             left -= here
         }
-        return Double(bounds.nanoseconds.last ?? 0) / 1e6
+        return (limits.last ?? 0) / 1e6
     }
 }
