@@ -1,4 +1,6 @@
+import App
 import Console
+import Foundation
 import JSON
 import TestSupport
 import Testing
@@ -92,6 +94,33 @@ struct ConsoleHealthTests {
             let rows = try await owner.audit().filter { $0["path"] == "doctor/fix" }
             #expect(rows.count == 1 && rows[0]["status"] == 200 && rows[0]["fields"] == ["missing-index", "Song.fans"])
         }
+    }
+
+    @Test("Reports the free space of the data folder, of a folder of files elsewhere, and of none without both")
+    func disks() async throws {
+        func folders(_ options: JSONObject, _ data: String? = nil) async throws -> [String?] {
+            var extensions = ServerExtensions()
+            if let data {
+                extensions.deployment = try Deployment(
+                    arguments: ["--dataDir", data], environment: [:], needsKeys: false)
+            }
+            return try await TestServer.run(options, extensions: extensions) { server in
+                let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
+                let health = try await developer.send("GET", "/console/api/health")
+                return try #require(health["disks"]?.arrayValue, "\(health.text)").map { disk in
+                    let (free, size) = (disk["free"]?.numberValue ?? -1, disk["size"]?.numberValue ?? -1)
+                    #expect(free >= 0 && free <= size && size > 0, "\(health.text)")
+                    return disk["folder"]?.stringValue
+                }
+            }
+        }
+        let files = FileManager.default.temporaryDirectory.path
+        let inDatabase: JSONObject = ["filesAdapter": ["module": "postgres", "options": [:]]]
+        #expect(try await folders(inDatabase) == [])
+        #expect(try await folders(inDatabase, "/usr") == ["/usr"])
+        #expect(try await folders([:], files) == [files])
+        let both = try await folders([:], "/usr")
+        #expect(both.count == 2 && both[1]?.hasPrefix(files + "/roost-test-") == true, "\(both)")
     }
 
     @Test("Fixes and backups require a recent confirmation")

@@ -1,7 +1,9 @@
 internal import Console
+import JSON
 import LiveQuery
 import Logging
 import Operations
+import Platform
 import REST
 import ServerConfiguration
 import Telemetry
@@ -13,9 +15,11 @@ struct ConsoleFeature: Feature {
     private let deployment: Deployment?
 
     /// Creates the console, or returns nil if it is off or the server is read-only.
+    ///
+    /// - Parameter filesFolder: The folder of uploaded files, or nil if they aren't on disk.
     init?(
         _ routes: ParseRoutes, files: FileRoutes?, monitoring: MonitoringRoutes, countsRequests: Bool,
-        deployment: Deployment?, logger: Logger
+        deployment: Deployment?, filesFolder: String?, logger: Logger
     ) throws {
         let configuration = routes.backend.configuration
         var backups: BackupMaker?
@@ -26,11 +30,29 @@ struct ConsoleFeature: Feature {
         }
         guard configuration.console.reach != .closed, !configuration.readOnly else { return nil }
         self.deployment = deployment
+        let data = configuration.databaseURI == nil ? deployment?.dataFolder : nil
+        let isInside = data.flatMap { filesFolder?.hasPrefix($0 + "/") } == true
+        let folders = [data, isInside ? nil : filesFolder].compactMap { $0 }
         figures = FigureHistory(routes.backend.meters, countsRequests: countsRequests)
         site = try ConsoleSite(
             routes.backend, ConsoleDispatcher(routes, files: files), figures: figures,
-            readiness: { await monitoring.findings(showsReasons: true) }, backups: backups,
+            readiness: {
+                var found = await monitoring.findings(showsReasons: true)
+                found["disks"] = .array(folders.compactMap(Self.space))
+                return found
+            }, backups: backups,
             pushCheck: PushCheck.function(configuration), version: Version.text, logger: logger)
+    }
+
+    /// Returns the free space and the size in bytes of a folder's file system, or nil if unknown.
+    private static func space(of folder: String) -> JSONValue? {
+        var found = statvfs()
+        guard statvfs(folder, &found) == 0 else { return nil }
+        let unit = Double(found.f_frsize)
+        return [
+            "folder": .string(folder), "free": .number(Double(found.f_bavail) * unit),
+            "size": .number(Double(found.f_blocks) * unit),
+        ]
     }
 
     /// Adds live queries and the server's gauges, which are created after the console.

@@ -118,6 +118,7 @@ def scenario_79_fixes_a_finding_of_the_doctor(console, rest):
     open_page(console, "health", ".scroll .panel")
     console.wait("['with its own tools', 'console.backupFolder'].some((words) => document.querySelector('main')?.innerText.includes(words))")
     console.wait_text("Writes to the database", "main")
+    console.wait_text(" are free in /", "main")
     # The first visit runs the checks. Later problems are found by running them again.
     console.wait("document.querySelector('[aria-label=\"Check again\"]:not([aria-disabled])')", 60)
     console.click("[aria-label='Check again']")

@@ -19,7 +19,7 @@ struct ConsoleInterface: Sendable {
     let audit: ConsoleAudit
     let tasks = ConsoleTasks()
     let figures: FigureHistory
-    /// The readiness probe results of the database and other components.
+    /// The readiness probe results of the database and other components, and the free space of the server's disks.
     let readiness: @Sendable () async -> JSONObject
     /// The check of the push keys, which returns its findings, or nil if push is not configured.
     let pushCheck: (@Sendable () async throws -> JSONValue)?

@@ -58,7 +58,8 @@ private struct HealthCalls: ConsoleCalls {
             ],
             "errors": .number(Double(errors.count { !LogFilter.isConsole($0.json, prefix) })),
         ]
-        answer["checks"] = await interface.readiness()["checks"]
+        let readiness = await interface.readiness()
+        for name: Name in ["checks", "disks"] { answer[name] = readiness[name] }
         answer["doctor"] = interface.lastReport.value.map(Self.json)
         return .object(answer)
     }

@@ -16,7 +16,7 @@ addWords({
   "health.when": "Checked {when}. PostgreSQL {postgres}, {bytes}.", "health.note": "Note", "health.fix": "Fix", "health.fixOf": "Fix {subject}", "health.fixText": "This is safe: {words}.",
   "health.fixed": "{subject} is fixed", "health.owner": "An owner can fix this.", "health.consider": "Consider:", "health.examples": "For example {examples}", "health.security": "Security check",
   "health.securityOff": "It is off: the option security with \"enableCheck\": true turns it on.", "health.passed": "{n} of {all} checks passed", "health.mails": "Emails",
-  "health.waiting": "{n} {n|email|emails} in the queue, the oldest for {seconds} s; {failed} given up since the start.", "health.parts": "What the server uses", "health.up": "answers",
+  "health.waiting": "{n} {n|email|emails} in the queue, the oldest for {seconds} s; {failed} given up since the start.", "health.parts": "What the server uses", "health.up": "answers", "health.disk": "{free} of {size} are free in {folder}.",
   "health.part.database": "Database", "health.part.databaseWrites": "Writes to the database", "health.part.fileStore": "File store", "health.log": "{n} {n|error|errors} in the log.",
   "health.down": "The database doesn't respond", "health.good": "All was well at {when}.",
 });
@@ -127,11 +127,12 @@ function findings(doctor, down, parts, again, scope) {
     doctor.findings.map((finding) => row(finding, again, scope)));
 }
 
-function partsPanel({ checks, errors }) {
+function partsPanel({ checks, errors, disks }) {
   const known = ["database", "databaseWrites", "fileStore"];
   return checks && h(".panel", h("h2", t("health.parts")), Object.entries(checks).map(([name, { status, reason }]) => h(".line.member",
     h(status === "up" ? "span.flag.on" : "span.flag.bad", icon(status === "up" ? "check" : "warn")), h("b", known.includes(name) ? t("health.part." + name) : shown(name, 60)),
-    h("span.grow.quiet", status === "up" ? t("health.up") : shown(reason ?? status, 300)))), h("p", t("health.log", { n: errors })));
+    h("span.grow.quiet", status === "up" ? t("health.up") : shown(reason ?? status, 300)))),
+    disks.map(({ folder, free, size }) => h(free < size / 20 ? "p.warn" : "p", t("health.disk", { folder, free: bytes(free), size: bytes(size) }))), h("p", t("health.log", { n: errors })));
 }
 
 function row(finding, again, scope) {
