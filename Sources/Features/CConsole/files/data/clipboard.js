@@ -13,7 +13,7 @@ addWords({
   "paste.kept": "{field} of {object} was changed by others and kept",
   "paste.cut": "{n} {n|cell is|cells are} too long to be copied whole: open {n|it|them} to copy all.", "paste.copied": "{n} {n|cell|cells} copied",
   "paste.reading": "Reading the rows…", "paste.read": "{n} {n|row is|rows are} read now: copy again.",
-  "paste.many": "{n} rows are too many at once: export or import them.", "paste.readOnly": "{field} is set by the server",
+  "paste.many": "{n} rows are too many at once: export or import them.",
   "paste.long": "{field} has a long value where it was not pasted: open it to change it", "paste.beyond": "{n} {n|row|rows} beyond the end were left out",
 });
 
@@ -75,7 +75,7 @@ function readRange(grid, from, to) {
 }
 
 /** Parses tab-separated text from a spreadsheet into cells. */
-export function parseRange(text) {
+function parseRange(text) {
   const rows = [[]];
   let at = 0;
   while (at < text.length) {
@@ -132,7 +132,7 @@ async function paste(page, text) {
       const field = grid.columns[start.column + right];
       if (!field) return;
       if (isReadOnly(className, field) || ["Password", "Relation", "File"].includes(field.type)) {
-        if (asText(row.values.get(field.name)) !== cell) faults.push(t("paste.readOnly", { field: field.name }));
+        if (asText(row.values.get(field.name)) !== cell) faults.push(t("edit.readOnly", { field: field.name }));
         return;
       }
       try {

@@ -14,7 +14,7 @@ import { asText, isEqual } from "./values.js";
 
 addWords({
   "edit.readOnly": "{field} is set by the server.", "edit.notAllowed": "Your role is read-only.", "edit.refused": "{field} not saved: {reason}",
-  "edit.again": "Edit again", "fields.edit": "Edit {field}", "fields.clear": "Remove {field}", "fields.open": "Open {class} {id}", "fields.notSet": "not set",
+  "edit.again": "Edit again", "fields.edit": "Edit {field}", "fields.clear": "Remove {field}", "fields.open": "Open {class} {id}",
 });
 
 let open = null;
@@ -184,7 +184,7 @@ export function fieldList({ className, row, fields, rows, scope }) {
     const content = drawValue(value, field);
     const place = h(isFixed ? ".field-value" : "button.field-value", isFixed ? {} : {
       "data-field": field.name, "aria-label": t("fields.edit", { field: field.name }), onclick: () => editLine(field),
-    }, content === "" ? h("span.apart", t("fields.notSet")) : content);
+    }, content === "" ? h("span.apart", t("pointer.clear")) : content);
     return h(".field-line", { role: "listitem" },
       h(".field-name", h("bdi", plain(field.name, 60)), field.name !== field.type && h("span.label", field.targetClass ? `${field.type} \u00b7 ${plain(field.targetClass, 40)}` : field.type)),
       place,

@@ -1,15 +1,14 @@
-/** `<r-grid>`, a grid that renders only visible rows and columns. For its keys see grid-keys.js. */
+/** `<r-grid>`, a grid that renders only visible rows and columns. */
 
 import { h, put } from "../core/dom.js";
 import { effect } from "../core/signal.js";
 import { t } from "../core/words.js";
 import { drawCard, drawHead, drawValue } from "./cells.js";
-import { GridGeometry } from "./grid-geometry.js";
-import { handleKey } from "./grid-keys.js";
+import { GridGeometry, handleKey } from "./grid-geometry.js";
 import { namesChanged, typeOf } from "./schema.js";
 
 /** The grid. `show(rows, columns, controller)` sets its content and the controller of edits. */
-export class Grid extends HTMLElement {
+class Grid extends HTMLElement {
   drawn = new Map();
   active = { row: 0, column: 0 };
   anchor = null;

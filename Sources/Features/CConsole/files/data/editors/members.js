@@ -88,7 +88,7 @@ export function editRelation({ className, row, field, close }) {
 
 addWords({
   "access.open": "No ACL: everybody may read and change this, as far as the class allows it.", "access.master": "Only the master key may read and change this.", "access.has": "This object has an ACL",
-  "access.read": "Read", "access.write": "Change", "access.addUser": "Add a user", "access.addRole": "Add a role",
+  "access.read": "Read", "access.addUser": "Add a user", "access.addRole": "Add a role",
   "access.everybody": "Add everybody", "access.remove": "Remove {who}", "access.may": "{right}: {who}",
 });
 
@@ -118,7 +118,7 @@ export function editAccess({ className, value, draft = value, isPart = false }) 
     adding.hidden = acl === undefined;
     if (acl === undefined) return;
     everybody.style.visibility = Object.hasOwn(acl, "*") ? "hidden" : "";
-    put(table, h("thead", h("tr", h("th", t("word.who")), h("th", t("access.read")), h("th", t("access.write")), h("th", h("span.sr", t("file.remove"))))),
+    put(table, h("thead", h("tr", h("th", t("word.who")), h("th", t("access.read")), h("th", t("word.change")), h("th", h("span.sr", t("file.remove"))))),
       h("tbody", Object.keys(acl).map((key) => h("tr", h("th", { scope: "row" }, h("bdi", who(key))), box(key, "read"), box(key, "write"),
         h("td", iconButton("close", t("access.remove", { who: said(who(key)) }), () => { delete acl[key]; draw(); }))))));
   };

@@ -116,7 +116,7 @@ addWords({
   "export.stopped": "Stopped: the file is not complete.",
 });
 
-export function openExport(page) {
+function openExport(page) {
   const { className, where, order, columns, description, grid } = page;
   const selected = [...(grid?.selected?.keys() ?? [])];
   const isFiltered = Object.keys(where).length > 0;

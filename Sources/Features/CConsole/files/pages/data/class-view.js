@@ -5,7 +5,7 @@ import { address, go, onLeave, remember, remembered, route } from "../../core/ro
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect, signal } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
-import { takesTyping } from "../../data/grid-keys.js";
+import { takesTyping } from "../../data/grid-geometry.js";
 import "../../data/grid.js";
 import { eyesOf, Rows, showObjects } from "../../data/rows.js";
 import { changedClass, choices, choose, classes, counts, loadClasses, loadCounts, replaceClass, savedViews, visible } from "../../data/schema.js";
@@ -240,7 +240,7 @@ function controller(page) {
 }
 
 /** Creates the filter bar of a page with `{ className, where, change(next) }`. */
-export function filterBar(page) {
+function filterBar(page) {
   const element = h(".filters", { role: "group", "aria-label": t("filter.add") });
   const chips = () => import("../../data/filter/chips.js");
   const add = button(".plain.add", (event) => page.addCondition(undefined, event.currentTarget), icon("filter"), t("filter.add"));

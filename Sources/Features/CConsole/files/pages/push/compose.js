@@ -209,7 +209,7 @@ addWords({
   "report.none": "This push was not a dry run.", "report.device": "Device", "report.type": "Type", "report.reason": "Reason",
 });
 
-export function reportView(report) {
+function reportView(report) {
   const parts = ["deviceTypes", "locales", "badges", "entries", "problems"].map((key) => [key, Object.entries(report[key] ?? {})]).filter(([, kinds]) => kinds.length > 0);
   if (parts.length === 0) return h("p", t("report.nobody"));
   return h(".stack", parts.map(([key, kinds]) => table(t("report." + key), [[t("report." + key)], ["", ".right"]], kinds.map(([kind, number]) => [key === "problems" ? h("span.bad", shown(kind, 200)) : shown(kind, 200), count(number)]))), h("p.quiet", t("report.size", { size: bytes(report.payloadBytes ?? 0) })));

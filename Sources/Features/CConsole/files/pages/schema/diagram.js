@@ -47,7 +47,7 @@ function depths(all, targets) {
 }
 
 /** Returns positions without overlaps: a `Map` of names to `{ x, y, height, rows, more }`. */
-export function layOut(all) {
+function layOut(all) {
   const targets = new Map([...all].map(([name, { fields }]) => [name, [...fields.values()].map(({ targetClass }) => targetClass).filter(Boolean)]));
   const depth = depths(all, targets);
   const layers = [];
