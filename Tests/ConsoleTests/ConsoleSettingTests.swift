@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import ServerConfiguration
 import TestSupport
 import TestTools
 import Testing
@@ -80,9 +81,10 @@ struct ConsoleSettingTests {
         }
     }
 
-    @Test("Only developers and owners can read or change settings")
+    @Test("Only developers and owners can read or change settings, and see the name of the configuration file")
     func roles() async throws {
-        try await TestServer.run { server in
+        let named: @Sendable (inout Configuration) -> Void = { $0.fileName = "roost.json" }
+        try await TestServer.run(configure: named) { server in
             let nobody = ConsoleBrowser(server)
             let viewer = try await ConsoleBrowser.operatorBrowser(server, "viewer")
             let editor = try await ConsoleBrowser.operatorBrowser(server, "editor")
@@ -94,6 +96,9 @@ struct ConsoleSettingTests {
                 #expect(try await viewer.send(method, Self.limits + path, body).status == 403, "\(method)")
                 #expect(try await editor.send(method, Self.limits + path, body).status == 403, "\(method)")
             }
+            let developer = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            #expect(try await developer.send("GET", "/console/api/settings")["file"] == "roost.json")
+            #expect(try await editor.send("GET", "/console/api/settings").status == 403)
             #expect(try await server.texts("SELECT to_regclass('_roost_option')::text").first != "_roost_option")
         }
     }

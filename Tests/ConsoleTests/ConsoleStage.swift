@@ -46,6 +46,8 @@ enum ConsoleStage {
         code(cloud)
         var extensions = ServerExtensions()
         extensions.cloudHosts = [SwiftHost(cloud, logger: TestServer.quietLogger)]
-        try await TestServer.run(options, extensions: extensions, logger: UnwrittenLog.logger(), body)
+        try await TestServer.run(
+            options, extensions: extensions, logger: UnwrittenLog.logger(), configure: { $0.fileName = "roost.json" },
+            body)
     }
 }

@@ -10,21 +10,11 @@ import time
 import urllib.parse
 
 from hostile import LIES, MARKUP
-from pages import choose, open_page, PHONE, until
+from pages import choose, open_page, PHONE, until, write
 
 
 def rows(console):
     return console.value("[...document.querySelectorAll('.log-row')].map((row) => row.innerText)")
-
-
-def write(console, selector, text):
-    """Replaces the text of a field."""
-    console.wait(f"document.querySelector({json.dumps(selector)})")
-    console.value(f"(() => {{ const field = document.querySelector({json.dumps(selector)}); field.focus(); field.select(); }})()")
-    if text:
-        console.browser.call("Input.insertText", text=text)
-    else:
-        console.press("Delete")
 
 
 def fail(rest, text):
@@ -143,7 +133,7 @@ def scenario_log_draws_few_rows_of_ten_thousand_lines(console, rest):
     open_page(console, "logs", ".log-row")
     drawn = console.value("""(async () => {
         const folder = document.querySelector('script[src]').src.replace(/main\\.js$/, '');
-        const { lineList } = await import(folder + 'pages/logs/lines.js');
+        const { lineList } = await import(folder + 'pages/logs/index.js');
         const list = lineList({ label: 'Lines', draw: (item) => [String(item)], open() {} });
         document.querySelector('.log-host').replaceChildren(list.element);
         list.show(Array.from({ length: 10000 }, (_, number) => number), { toEnd: true });
@@ -376,6 +366,8 @@ def scenario_79_push_shows_its_form_once_push_is_set_up(console, rest):
         .then(({ session }) => { session.peek().features.push = false; })""")
     console.click_text("Push", "nav")
     console.wait_text("Push is not set up", "main")
+    console.wait_text("Paste into roost.json", "main .state")
+    assert "push" in console.text("main .state pre"), console.text("main .state")
     console.wait("!document.querySelector('main').innerText.includes('Push is not set up') && document.querySelector('main textarea')")
 
 
@@ -504,8 +496,34 @@ def scenario_api_page_names_a_class_and_keeps_the_request(console, rest):
     write(console, "[aria-label='Path below the mount']", "classes/AAsked")
     console.click_text("Code for the SDKs", "main")
     console.wait("location.pathname.endsWith('/start')")
+    console.wait_text("AAsked", "main pre.code")
     console.value("history.back()")
     console.wait(f"{path} === 'classes/AAsked' && document.querySelector('[name=query]').value === 'limit=2'")
+
+
+def scenario_api_page_follows_the_class_opened_last(console, rest):
+    path = "document.querySelector(\"[aria-label='Path below the mount']\")?.value"
+    for name in ("Opened", "Then"):
+        rest.define(name, name={"type": "String"})
+    console.open_class("Opened")
+    for name in ("Opened", "Then"):
+        if name == "Then":
+            console.click_text("Data", "nav")
+            console.click("a.class[href$='/Then']")
+            console.wait("location.pathname.endsWith('/Then')")
+        console.click_text("API", "nav")
+        console.wait(f"{path} === 'classes/{name}'")
+    console.click_text("Code for the SDKs", "main")
+    console.wait_text("Then", "main pre.code")
+    # A request that somebody has typed stays.
+    console.value("history.back()")
+    console.wait(f"{path} === 'classes/Then'")
+    write(console, "[name=query]", "limit=1")
+    open_class = "import(document.querySelector('script[type=module]').src.replace(/main[.]js$/, 'core/router.js')).then(({ address, go }) => go(address('data', ['Opened'])))"
+    console.value(open_class)
+    console.wait("location.pathname.endsWith('/Opened') && document.querySelector('r-grid')")
+    console.click_text("API", "nav")
+    console.wait(f"{path} === 'classes/Then'")
 
 
 def scenario_leaving_the_log_stops_its_delayed_filter(console, rest):

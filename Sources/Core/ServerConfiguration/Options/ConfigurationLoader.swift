@@ -20,7 +20,9 @@ extension Configuration {
         try reader.readFile(file, named: fileName)
         reader.readEnvironment(environment)
         reader.readFlags(flags)
-        return try reader.load(environment)
+        var loaded = try reader.load(environment)
+        loaded.configuration.fileName = fileName
+        return loaded
     }
 
     /// Whether a value is empty or disables its option.

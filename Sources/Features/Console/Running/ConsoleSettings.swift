@@ -6,9 +6,7 @@ internal import ServerConfiguration
 /// Routes that list the settings with their sources, and change those that can be set at run time.
 extension ConsoleRouteTable {
     static let settings: [ConsoleRoute] = [
-        ConsoleRoute(.get, "settings", .developer) {
-            .object(["settings": .array(SettingCalls(call: $0).all.map { .object($0) })])
-        },
+        ConsoleRoute(.get, "settings", .developer) { SettingCalls(call: $0).list() },
         ConsoleRoute(.get, "settings/:name", .developer) { try SettingCalls(call: $0).read() },
         ConsoleRoute(.put, "settings/:name", .developer) { try await SettingCalls(call: $0).change() },
         ConsoleRoute(.delete, "settings/:name", .developer) { try await SettingCalls(call: $0).change(to: nil) },
@@ -23,7 +21,13 @@ private struct SettingCalls: ConsoleCalls {
 
     private var options: RuntimeOptions { interface.backend.options }
 
-    var all: [JSONObject] {
+    func list() -> Reply {
+        var answer: JSONObject = ["settings": .array(all.map { .object($0) })]
+        answer["file"] = interface.configuration.fileName.map { .string($0) }
+        return .object(answer)
+    }
+
+    private var all: [JSONObject] {
         interface.configuration.settings.flatMap { setting in
             let object = Self.json(setting)
             switch setting.name {

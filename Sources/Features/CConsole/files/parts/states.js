@@ -11,8 +11,8 @@ export function loading(rows = 8) {
 }
 
 /** Creates the state of an empty list: its purpose, and how to add the first entry. */
-export function empty({ picture = "data", title, text, actions = [] }) {
-  return h(".state", h(".badge", icon(picture)), h("h2", title), h("p", linked(text)), h(".actions", actions));
+export function empty({ picture = "data", title, text, actions = [], more }) {
+  return h(".state", h(".badge", icon(picture)), h("h2", title), h("p", linked(text)), h(".actions", actions), more);
 }
 
 /**
@@ -38,6 +38,9 @@ export function failed(problem, again) {
   if (again && problem.status >= 500) setTimeout(function retry() { if (element.isConnected) document.hidden ? setTimeout(retry, 3000) : again(); }, 3000);
   return element;
 }
+
+/** Reads and shows something in an element, or else the error, with another try. */
+export const reading = (host, scope, read) => read().catch((problem) => scope.aborted || put(host, failed(problem, () => reading(host, scope, read))));
 
 let host;
 

@@ -12,7 +12,7 @@ import { pointerField } from "../../data/editors/pointer.js";
 import { eyesOf } from "../../data/rows.js";
 import { classes, learn, nameOf, namesChanged } from "../../data/schema.js";
 import { keepFocus, openDialog } from "../../parts/dialog.js";
-import { empty, failed, loading } from "../../parts/states.js";
+import { empty, loading, reading } from "../../parts/states.js";
 import { classFrame } from "../data/index.js";
 
 addWords({
@@ -83,16 +83,14 @@ addWords({
 const ORDER = ["get", "find", "count", "update", "delete", "create", "addField"];
 
 /** Fills an element with the permissions of a user, or of an anonymous client if `user` is null. */
-export async function answerFor(host, { user, name, className, objectId, scope }) {
+async function answerFor(host, { user, name, className, objectId, scope }) {
   put(host, loading(3));
-  try {
+  await reading(host, scope, async () => {
     const { body } = await send("POST", "may", { body: { user, className, objectId: objectId || undefined }, signal: scope, isRepeatable: true });
     const operations = new Map(Object.entries(body.operations));
     put(host, h("h3.label", user ? t("may.for", { who: name }) : name), ORDER.filter((key) => operations.has(key)).map((key) => operation(key, operations.get(key), name)),
       !objectId && h("p", h("a", { href: address("data", [className], { as: user ?? "anonymous" }) }, t("may.rows"))));
-  } catch (problem) {
-    if (!scope.aborted) put(host, failed(problem));
-  }
+  });
 }
 
 /** Creates the form with the answer below; `idOf` returns the id of an object, or nothing for the whole class. */
@@ -122,7 +120,7 @@ export function mayPanel(className, idOf, scope) {
 }
 
 /** Returns the name of a user, or the id if there is no name. */
-export async function nameOfUser(id, scope) {
+async function nameOfUser(id, scope) {
   await parse.get(objectPath("_User", id), { keys: "username" }, { signal: scope }).then(({ body }) => learn("_User", body), () => {});
   return plain(nameOf("_User", id) || id, 60);
 }

@@ -52,7 +52,7 @@ function loadCountsLater(scope) {
 }
 
 /** The class that was opened last. */
-let last;
+export let last;
 
 /** Opens the last class or the one with the most objects, so that an address without a class shows data immediately. */
 async function openFullest(content, scope) {
@@ -191,6 +191,7 @@ export function classFrame(name, scope, draw) {
     const top = className === shownClass ? content.querySelector(".scroll")?.scrollTop : 0;
     shownClass = className;
     if (description) {
+      last = className ?? last;
       keepFocus(content, () => { update = draw(content, className, inner); });
       content.querySelector(".scroll")?.scrollTo(0, top ?? 0);
     }

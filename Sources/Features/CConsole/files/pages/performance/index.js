@@ -11,14 +11,15 @@ import { build, mayBuild } from "../../data/indexing.js";
 import { counts, loadCounts } from "../../data/schema.js";
 import { chart, time } from "../../parts/chart.js";
 import { keepFocus, openDialog } from "../../parts/dialog.js";
-import { complain, failed, loading, table } from "../../parts/states.js";
+import { complain, failed, loading, reading, table } from "../../parts/states.js";
+import { linesLater } from "../settings/index.js";
 
 addWords({
   "performance.hint": "Process {process}", "performance.span": "Time range", "performance.hour": "Last hour", "performance.day": "Last day", "performance.time": "Response time",
   "performance.errors": "Errors", "performance.client": "4xx a second", "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients",
   "performance.live": "live queries", "performance.database": "Database connections", "performance.active": "active", "performance.waiting": "waiting", "performance.memory": "Memory",
   "performance.process": "this process", "performance.calls": "Database calls", "performance.callTime": "Call time", "performance.callErrors": "Database errors",
-  "performance.notCounted": "Requests are not counted here: set the option metrics. The charts show database calls instead.", "performance.routes": "Routes", "performance.since": "Since {when}",
+  "performance.notCounted": "Requests are not counted here without the option metrics. The charts show database calls instead.", "performance.routes": "Routes", "performance.since": "Since {when}",
   "performance.route": "Route", "performance.call": "Call", "performance.count": "Count", "performance.mean": "Mean", "performance.fault": "{client} by clients, {server} by the server",
   "performance.other": "other paths", "performance.none": "No requests yet.", "performance.under": "under {ms}", "performance.over": "over {ms}",
 });
@@ -101,7 +102,7 @@ function draw(body, { countsRequests }, scope) {
   const all = charts(countsRequests);
   const routes = h(".panel");
   const calls = h(".panel");
-  put(body, !countsRequests && h("p.notice", t("performance.notCounted"), " ", h("a", { href: address("settings") }, t("rail.settings"))), h(".charts", all.map(({ element }) => element)),
+  put(body, !countsRequests && h(".notice.form", t("performance.notCounted"), linesLater("metrics")), h(".charts", all.map(({ element }) => element)),
     mayChangeClasses() && statements(scope), countsRequests && routes, calls);
   return (figures) => {
     const at = figures.at;
@@ -122,7 +123,7 @@ function figureTable(rows, since, bounds, name) {
 
 addWords({
   "statements.advice": "Indexes that would help", "statements.title": "Slow statements", "statements.ofDatabase": "From pg_stat_statements, for all processes.",
-  "statements.ofProcess": "Statements of this process slower than {ms}. For all processes, add pg_stat_statements to shared_preload_libraries and run CREATE EXTENSION pg_stat_statements.",
+  "statements.ofProcess": "Statements of this process slower than {ms}. For all processes, preload and create the extension pg_stat_statements.",
   "statements.none": "No slow statements.", "statements.noAdvice": "No index is missing for the requests so far.",
   "statements.off": "Nothing is recorded: the option indexAdvice is off.", "statements.createOf": "Create index on {class}: {fields}",
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
@@ -132,18 +133,13 @@ addWords({
 
 function statements(scope) {
   const host = h(".panels", loading(3));
-  const read = async () => {
-    try {
-      const { body } = await send("GET", "statements", { signal: scope });
-      if (!counts.peek().size) loadCounts();
-      put(host, h(".panel", h("h2", t("statements.advice")),
-        body.advice.length === 0 && h("p.quiet", t(body.isAdvising ? "statements.noAdvice" : "statements.off")),
-        body.advice.map(adviceRow)), statementPanel(body));
-    } catch (problem) {
-      if (!scope.aborted) put(host, failed(problem, read));
-    }
-  };
-  read();
+  reading(host, scope, async () => {
+    const { body } = await send("GET", "statements", { signal: scope });
+    if (!counts.peek().size) loadCounts();
+    put(host, h(".panel", h("h2", t("statements.advice")),
+      body.advice.length === 0 && h("p.quiet", t(body.isAdvising ? "statements.noAdvice" : "statements.off")),
+      body.advice.map(adviceRow)), statementPanel(body));
+  });
   return host;
 }
 

@@ -6,6 +6,7 @@ import { readSession, session, setTitle } from "../../core/session.js";
 import { addWords, ago, count, cut, date, plain, shown, t } from "../../core/words.js";
 import { confirm, keepFocus, openDialog, openMenu } from "../../parts/dialog.js";
 import { empty, failed, loading, record, table, toast } from "../../parts/states.js";
+import { linesLater } from "../settings/index.js";
 import { composer, openReport } from "./compose.js";
 
 addWords({
@@ -28,7 +29,7 @@ export function open(scope) {
     watch.measure?.();
     read(list, watch, scope);
   };
-  const body = h(".scroll", empty({ picture: "push", title: t("push.off"), text: t("push.offHint") }), list);
+  const body = h(".scroll", empty({ picture: "push", title: t("push.off"), text: t("push.offHint"), more: linesLater("push") }), list);
   compose(body, list, again, watch, scope);
   again();
   return h(".page", h("header.head", h("h1", t("rail.push")), h("span.quiet.words", t("push.hint")), h(".space"), iconButton("refresh", t("grid.refresh"), again)), body);
@@ -45,7 +46,7 @@ async function compose(body, list, again, watch, scope) {
 }
 
 /** Parses the content of a push, which is stored as JSON text. */
-export function payload(row) {
+function payload(row) {
   try {
     const value = JSON.parse(row.payload ?? "{}");
     return value !== null && typeof value === "object" ? value : {};
@@ -55,7 +56,7 @@ export function payload(row) {
 }
 
 /** Returns the text of a push. */
-export function textOf(row) {
+function textOf(row) {
   const { alert, title } = payload(row);
   const body = typeof alert === "string" ? alert : alert !== null && typeof alert === "object" ? alert.body ?? alert.title : title;
   return typeof body === "string" && body ? body : t("push.noText");

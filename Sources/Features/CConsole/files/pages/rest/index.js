@@ -12,6 +12,7 @@ import { classes, loadClasses, typeOf } from "../../data/schema.js";
 import { confirm } from "../../parts/dialog.js";
 import { copy, copyButton } from "../../parts/states.js";
 import { outcomeOf, viewAs } from "../cloud/index.js";
+import { last } from "../data/index.js";
 
 addWords({
   "rest.hint": "Send any REST API request, and get the code for it.", "rest.method": "Method", "rest.path": "Path below the mount",
@@ -143,14 +144,15 @@ export function open(scope) {
       put(codes, h("h2", heading), h("p.quiet", plain(reason.message, 200)));
       return;
     }
-    put(codes, h("h2", heading), h(".line", copyButton(text), h("a", { href: address("start") }, t("rest.sdk"))),
+    put(codes, h("h2", heading), h(".line", copyButton(text), h("a", { href: address("start", [], { class: /^\/*classes\/([^/]+)/.exec(path.value)?.[1] }) }, t("rest.sdk"))),
       h("pre.mono.code", text), h("p.quiet", t("rest.keys")));
   }
   const paths = h("datalist", { id: "rest-paths" });
   const complete = () => {
     const own = [...(classes()?.keys() ?? [])].filter((name) => !name.startsWith("_"));
     put(paths, [...PATHS, ...own.flatMap((name) => [`classes/${name}`, `schemas/${name}`])].map((text) => h("option", { value: text })));
-    if (!path.value && own[0]) fill({ path: "classes/" + own[0] });
+    const name = classes()?.has(last) ? last : own[0];
+    if (name && (!path.value || (path.value === draft.given && !query.value && method.value === "GET"))) fill({ path: draft.given = "classes/" + name });
   };
   addKeys(t("word.requests"), { "Mod+Enter": { words: t("word.send"), isAlways: true, do: ({ repeat }) => isCovered() ? false : repeat || submit.click() } }, scope);
   fill(draft);

@@ -2,10 +2,10 @@
 
 import { send } from "../../core/api.js";
 import { button, debounce, h, icon, labelled, linked, option, put, textField } from "../../core/dom.js";
-import { session, setTitle } from "../../core/session.js";
+import { mayChangeClasses, session, setTitle } from "../../core/session.js";
 import { addWords, ago, drawnApart, plain, shown, t } from "../../core/words.js";
 import { openDialog, openForm } from "../../parts/dialog.js";
-import { complain, copy, copyButton, failed, loading, record } from "../../parts/states.js";
+import { complain, copy, copyButton, failed, loading, reading, record } from "../../parts/states.js";
 
 addWords({
   "settings.hint": "Precedence: flags, environment variables, configuration file, defaults.", "settings.find": "Find an option",
@@ -13,8 +13,8 @@ addWords({
   "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option has that name.",
   "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.stored": "changed here by {from}", "settings.preset": "defaults of this preset",
   "settings.default": "default", "settings.else": "otherwise {value}", "settings.noEffect": "has no effect", "settings.push": "Check push keys", "settings.works": "works",
-  "settings.change": "How to change {name}", "settings.lines": "Put these lines into the configuration file with your values, and restart the server:", "settings.more": "docs/configuration.md describes the option.",
-  "settings.flagLine": "A flag does the same for one start:", "settings.isFlag": "It is set by {from} now, which overrides the file. Change it there.",
+  "settings.change": "How to change {name}", "settings.lines": "Paste into {file} with your values, and restart the server:", "settings.yours": "your configuration file", "settings.more": "docs/configuration.md describes the option.",
+  "settings.isFlag": "It is set by {from} now, which overrides the file. Change it there.",
   "settings.now": "Changes apply at once, on all servers.", "settings.saved": "{name} changed", "settings.back": "Back to the configuration file",
   "settings.limits": "Limits (JSON)", "settings.insert": "Insert an example", "settings.noLimits": "Enter a list of limits, or [] for no limits.",
   "settings.language": "Language", "settings.others": "All other languages", "settings.subject": "Subject", "settings.html": "HTML (optional)", "settings.preview": "Preview",
@@ -25,7 +25,8 @@ export function open(scope) {
   const find = textField({ placeholder: t("settings.find"), "aria-label": t("settings.find") });
   const isChanged = h("input", { type: "checkbox" });
   let settings = [];
-  const draw = () => put(body, list(settings, joined(find.value), isChanged.checked, read));
+  let file;
+  const draw = () => put(body, list(settings, joined(find.value), isChanged.checked, read, file));
   find.addEventListener("input", debounce(100, draw));
   isChanged.addEventListener("change", draw);
   const copyAll = button(".button", () => {
@@ -34,14 +35,10 @@ export function open(scope) {
   }, icon("copy"), h("span.words", t("settings.copy")));
   copyAll.setAttribute("aria-label", t("settings.copy"));
   setTitle(t("rail.settings"));
-  const read = async () => {
-    try {
-      ({ settings } = (await send("GET", "settings", { signal: scope })).body);
-      draw();
-    } catch (problem) {
-      if (!scope.aborted) put(body, failed(problem, read));
-    }
-  };
+  const read = () => reading(body, scope, async () => {
+    ({ settings, file } = (await send("GET", "settings", { signal: scope })).body);
+    draw();
+  });
   read();
   return h(".page", h("header.head", h("h1", t("rail.settings")), h("span.quiet.words", t("settings.hint")), h(".space"),
     session.peek().operator.role === "owner" && button(".button", async () => (await import("../operators.js")).openOperators(), icon("users"), h("span.words", t("rail.operators"))),
@@ -50,20 +47,20 @@ export function open(scope) {
       session.peek().features.push && button(".button", checkPush, icon("push"), t("settings.push"))), body);
 }
 
-function list(settings, wanted, isChanged, again) {
+function list(settings, wanted, isChanged, again, file) {
   const chosen = settings.filter(({ name, meaning, source }) => (!isChanged || !["default", "preset"].includes(source))
     && joined(name + meaning).includes(wanted));
   if (chosen.length === 0) return h("p.quiet", t("settings.none"));
   const groups = Map.groupBy(chosen, ({ group }) => group);
   return [...groups].map(([group, options]) => h(".panel", h("h2", plain(group, 60)), h("table.list",
     h("thead", h("tr", [t("settings.option"), t("word.value"), t("settings.source")].map((words) => h("th", { scope: "col" }, words)))),
-    h("tbody", options.map((setting) => row(setting, again))))));
+    h("tbody", options.map((setting) => row(setting, again, file))))));
 }
 
-function row(setting, again) {
+function row(setting, again, file) {
   const { name, value, isSecret, source, from, meaning, default: usual, isBuilt, isChangeable } = setting;
   const isSet = !["default", "preset"].includes(source);
-  return h("tr", h("th.option", { scope: "row" }, isBuilt && !isChangeable ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain(setting) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", linked(plain(meaning, 300)))),
+  return h("tr", h("th.option", { scope: "row" }, isBuilt && !isChangeable ? h("button.link", { "aria-label": t("settings.change", { name }), onclick: () => explain(setting, file) }, h("code", shown(name, 60))) : h("code", shown(name, 60)), h(".quiet", linked(plain(meaning, 300)))),
     h("td", setting.languages ? h("span.quiet", shown(setting.subject, 200)) : isSecret ? h("span.apart", t("settings.secret")) : value === undefined ? usual === undefined ? drawnApart("\u2013") : h("span.quiet", shown(usual, 200)) : h("code", shown(typeof value === "string" ? value : JSON.stringify(value), 600)),
       !isBuilt && isSet && h(".quiet", t("settings.noEffect")), isChangeable && h("div", h("button.link", { "aria-label": titleOf(name), onclick: () => openChange(setting, again) }, t("word.change")))),
     h("td", isSet ? h("b", t("settings." + source, { from: (from ?? []).map((text) => plain(text, 80)).join(", ") })) : h("span.quiet", t("settings." + source)),
@@ -83,16 +80,28 @@ async function checkPush() {
   }
 }
 
-function explain({ name, source, from, lines: given }) {
-  const lines = JSON.stringify(given, null, 2);
-  const [value, ...others] = Object.values(given);
-  openDialog({ title: t("settings.change", { name }) }, () => ({ body: [
-    ["flag", "environment"].includes(source) && h("p.warn", t("settings.isFlag", { from: (from ?? []).join(", ") })),
-    h("p", t("settings.lines")), h("pre.mono.code", lines), h(".line", copyButton(lines)),
-    typeof value !== "object" && !others.length && [h("p", t("settings.flagLine")), h("pre.mono.code", plain(`--${name} ${shell(value)}`, 300))], h("p.quiet", linked(t("settings.more")))] }));
+/** Shows the lines that set an option, to paste into the configuration file. */
+function linesOf({ lines }, file) {
+  // Without the braces of the whole file.
+  const text = JSON.stringify(lines, null, 2).slice(2, -2).replace(/^ {2}/gm, "") + ",";
+  return [h("p", t("settings.lines", { file: file ?? t("settings.yours") })), h("pre.mono.code", text), h(".line", copyButton(text))];
 }
 
-const shell = (value) => (/^[\w.:/-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`);
+/** Creates an element for the lines of an option that isn't set, which it shows to those who may read the settings. */
+export function linesLater(name) {
+  const host = h(".form");
+  if (mayChangeClasses()) send("GET", "settings").then(({ body }) => put(host, linesOf(body.settings.find((one) => one.name === name), body.file)), () => {});
+  return host;
+}
+
+function explain(setting, file) {
+  const { name, source, from } = setting;
+  openDialog({ title: t("settings.change", { name }) }, () => ({ body: [
+    ["flag", "environment"].includes(source) && h("p.warn", t("settings.isFlag", { from: (from ?? []).join(", ") })),
+    linesOf(setting, file),
+    h("p.quiet", linked(t("settings.more")))] }));
+}
+
 const joined = (text) => text.toLowerCase().replace(/\s/g, "");
 const titleOf = (name) => `${t("word.change")} ${name}`;
 

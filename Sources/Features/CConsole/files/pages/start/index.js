@@ -2,12 +2,13 @@
 
 import { pause, POLL, send } from "../../core/api.js";
 import { button, h, icon, iconButton, linked, put, svg } from "../../core/dom.js";
-import { address, go } from "../../core/router.js";
+import { address, go, route } from "../../core/router.js";
 import { mayChangeClasses, session, setTitle } from "../../core/session.js";
 import { addWords, ago, t } from "../../core/words.js";
 import { classes, isServerClass, loadClasses, namingField } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
-import { complain, copy, failed, loading } from "../../parts/states.js";
+import { complain, copy, loading, reading } from "../../parts/states.js";
+import { last } from "../data/index.js";
 
 addWords({
   "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
@@ -26,16 +27,11 @@ addWords({
 export function open(scope) {
   const body = h(".scroll", loading());
   setTitle(t("rail.start"));
-  const read = async () => {
-    try {
-      if (!classes.peek()) await loadClasses();
-      const name = firstClass();
-      put(body, content((await send("GET", "start", { query: name ? { class: name, field: namingField(name) } : {}, signal: scope })).body, scope));
-    } catch (problem) {
-      if (!scope.aborted) put(body, failed(problem, read));
-    }
-  };
-  read();
+  reading(body, scope, async () => {
+    if (!classes.peek()) await loadClasses();
+    const name = firstClass();
+    put(body, content((await send("GET", "start", { query: name ? { class: name, field: namingField(name) } : {}, signal: scope })).body, scope));
+  });
   return h(".page", h("header.head", h("h1", t("rail.start"))), body);
 }
 
@@ -55,9 +51,13 @@ function content(server, scope) {
   ];
 }
 
-/** Returns the app's first class that everybody may find, so that the request succeeds. */
-const firstClass = () => [...(classes.peek()?.values() ?? [])]
-  .find(({ className, permissions }) => !isServerClass(className) && (!permissions || permissions.find?.["*"]))?.className;
+/** Returns the class in the address, or else the one opened last or the first that everybody may find, so that the request succeeds. */
+function firstClass() {
+  const own = [...(classes.peek()?.values() ?? [])].filter(({ className }) => !isServerClass(className));
+  const open = own.filter(({ permissions }) => !permissions || permissions.find?.["*"]);
+  const named = (list, name) => list.find(({ className }) => className === name);
+  return (named(own, route.peek().query.get("class")) ?? named(open, last) ?? open[0])?.className;
+}
 
 /** Begins the code with comments about what it lacks. */
 function adapted({ name, text: code }, server) {
@@ -69,11 +69,16 @@ function adapted({ name, text: code }, server) {
   return hints.map((hint) => `${name === "curl" ? "#" : "//"} ${hint}\n`).join("") + (key ? `export PARSE_CLIENT_KEY='${key[1]}'\n${code.slice(0, key.index)}"X-Parse-Client-Key: $PARSE_CLIENT_KEY"` : code);
 }
 
+/** The language that was chosen last. */
+const KEY = "roost.language";
+
 function snippets(all) {
   const element = h(".facts");
-  const show = (chosen) => keepFocus(element, () => put(element, h(".line.wrap", all.map((one) => h("button.button", { "aria-pressed": String(one === chosen), onclick: () => show(one) }, one.name)),
-    h(".space"), button(".button", () => copy(chosen.text), icon("copy"), t("error.copy"))), h("pre.mono.code", chosen.text)));
-  show(all[0]);
+  const show = (chosen) => keepFocus(element, () => put(element, h(".line.wrap", all.map((one) => h("button.button", { "aria-pressed": String(one === chosen), onclick: () => {
+    localStorage.setItem(KEY, one.name);
+    show(one);
+  } }, one.name)), h(".space"), button(".button", () => copy(chosen.text), icon("copy"), t("error.copy"))), h("pre.mono.code", chosen.text)));
+  show(all.find(({ name }) => name === localStorage.getItem(KEY)) ?? all[0]);
   return element;
 }
 
