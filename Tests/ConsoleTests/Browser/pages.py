@@ -45,6 +45,16 @@ def choose(console, selector, value):
     }})()""")
 
 
+def write(console, selector, text):
+    """Replaces the text of a field."""
+    console.wait(f"document.querySelector({json.dumps(selector)})")
+    console.value(f"(() => {{ const field = document.querySelector({json.dumps(selector)}); field.focus(); field.select(); }})()")
+    if text:
+        console.browser.call("Input.insertText", text=text)
+    else:
+        console.press("Delete")
+
+
 def tab_to(console, condition, most=60):
     """Presses Tab until an element has the focus."""
     for _ in range(most):
@@ -205,6 +215,39 @@ def scenario_57_creates_a_class_with_fields_and_permissions_in_one_request(conso
     assert "error" in app("POST", "/classes/Run", {"title": "one"}, "first")
     rest.call("POST", "/roles", {"name": role, "ACL": {}, "users": {"__op": "AddRelation", "objects": [pointer("first")]}})
     assert "objectId" in app("POST", "/classes/Run", {"title": "one"}, "first") and "error" in app("POST", "/classes/Run", {"title": "one"}, "second")
+
+
+def scenario_57_a_wrong_default_gets_the_focus_with_its_message_beside_it(console, rest):
+    rest.call("DELETE", "/schemas/Faulty")
+    rest.define("Faulted", name={"type": "String"})
+    wrong = "document.activeElement.value === 'seven' && document.activeElement.ariaInvalid === 'true' && document.activeElement.closest('.field-row').querySelector('.problem')?.textContent"
+    for path, title, words in (("schema", "New class", "Create class"), ("schema/Faulted", "New field", "Add field")):
+        open_page(console, path, "main .content h1")
+        console.click_text(title, ".content")
+        console.wait("document.querySelector('dialog input')")
+        name, field = ("dialog .new-field [maxlength]", "dialog .new-field .field-row input") if path == "schema" else ("dialog [maxlength]", "dialog .field-row input")
+        if path == "schema":
+            write(console, "dialog [maxlength]", "Faulty")
+        write(console, name, "plays")
+        choose(console, "dialog select", "Number")
+        write(console, field, "seven")
+        console.click_text(words, "dialog .dialog-foot")
+        console.wait(wrong)
+        assert "plays is a Number" in console.value(wrong), console.value(wrong)
+        write(console, field, "7")
+        console.press("Control+Enter")
+        console.wait("document.querySelector('dialog') === null")
+    fields = lambda class_name: rest.call("GET", f"/schemas/{class_name}")["fields"]["plays"]
+    assert fields("Faulty")["defaultValue"] == fields("Faulted")["defaultValue"] == 7, fields("Faulty")
+    # A wrong name is beside its field, too.
+    open_page(console, "schema", "main .content h1")
+    console.click_text("New class", ".content")
+    console.wait("document.querySelector('dialog input')")
+    write(console, "dialog [maxlength]", "2nd")
+    console.click_text("Create class", "dialog .dialog-foot")
+    console.wait("document.activeElement.closest('label')?.querySelector('.problem')?.textContent === '2nd is not a valid name.'")
+    for _ in range(2):
+        console.press("Escape")
 
 
 def scenario_57_pointers_lead_to_users_and_an_owner_must(console, rest):
@@ -756,6 +799,10 @@ def scenario_48_finds_users_and_manages_their_sessions_password_and_lock(console
     console.press("Control+z")
     console.wait_text("may log in", "main")
     until(lambda: "sessionToken" in log_in(rest, name, "another word"), "the user stays out")
+    console.open("audit", object=user)
+    for words in ("Locked out the user", "Unlocked the user"):
+        console.wait_text(f"{words} {user}", "main table")
+    console.open(f"users/user/{user}")
     open_page(console, f"users/role/{outer}", ".two")
     console.wait_text("leads back to Outer", "main")
 
@@ -769,12 +816,35 @@ def scenario_35_start_code_reads_a_class_of_the_app(console, rest):
             code = console.text("main pre.code")
             assert "Aardvark" in code and "User" not in code, code
             assert name != "Parse-Swift" or "var label: String?" in code, code
+        console.click_text("Kotlin (Android)", "main")
+        open_page(console, "start", "main pre.code")
+        assert console.text("main [aria-pressed=true]") == "Kotlin (Android)", console.text("main [aria-pressed=true]")
+        # Instead of the first class, the address may name another one.
+        rest.define("Zebra", label={"type": "String"})
+        open_page(console, "start?class=Zebra", "main pre.code")
+        assert "Zebra" in console.text("main pre.code"), console.text("main pre.code")
         # A class that the first request can't read is left out.
         rest.call("PUT", "/schemas/Aardvark", {"className": "Aardvark", "classLevelPermissions": {"find": {}}})
         open_page(console, "start", "main pre.code")
         assert "Aardvark" not in console.text("main pre.code"), console.text("main")
     finally:
+        console.value("localStorage.removeItem('roost.language')")
+        rest.call("DELETE", "/schemas/Zebra")
         rest.call("DELETE", "/schemas/Aardvark")
+
+
+def scenario_35_unknown_ids_say_what_to_do(console, rest):
+    rest.define("Sought", name={"type": "String"})
+    for path, words in (("data/Sought/nosuchid01", "Sought has no object nosuchid01. Check the id, or look in the trash."),
+                        ("users/user/nosuchid01", "No user has this id"), ("users/role/nosuchid01", "No role has this id")):
+        console.open(path)
+        console.wait_text(words, "main .state")
+        assert "Check the id" in console.text("main .state"), console.text("main .state")
+    console.press("Control+k")
+    console.wait("document.querySelector('dialog.palette input')")
+    console.type("nosuchid01")
+    console.wait_text("Nothing has this name or id. Check it", "dialog.palette")
+    console.press("Escape")
 
 
 def scenario_48_creates_users_and_roles(console, rest):

@@ -49,11 +49,13 @@ export function start() {
   document.addEventListener("keydown", (event) => {
     if (event.defaultPrevented || event.isComposing) return;
     const keys = combination(event);
+    // Choices have no undo of their own.
+    const isOwn = isTyping() && !(document.activeElement.tagName === "SELECT" && keys.startsWith("Mod+"));
     const sequence = prefix ? `${prefix} ${keys}` : "";
     for (const { table } of scopes.toReversed()) {
       const found = table.get(sequence) ?? table.get(keys);
       if (!found?.do) continue;
-      if (!found.isAlways && (isTyping() || isCovered())) continue;
+      if (!found.isAlways && (isOwn || isCovered())) continue;
       if (found.do(event) === false) continue;
       event.preventDefault();
       prefix = "";

@@ -9,7 +9,7 @@ import { classes, loadClasses, namingField } from "../data/schema.js";
 import { openDialog, show } from "../parts/dialog.js";
 
 addWords({
-  "palette.none": "Nothing has that name.", "palette.page": "page",
+  "palette.none": "Nothing has this name or id. Check it, or filter the rows of its class.", "palette.page": "page",
   "palette.class": "class", "palette.in": "in {class}",
 });
 
@@ -78,8 +78,8 @@ export function open(pages) {
 async function findObjects(text) {
   const all = [...(classes.peek()?.keys() ?? [])].filter((name) => !name.startsWith("_") || name === "_User" || name === "_Role");
   const open = route.peek().parts[0];
-  const some = [open, ...all.filter((name) => name !== open)].filter((name) => all.includes(name)).slice(0, 12);
-  const isId = /^[A-Za-z0-9_-]{6,40}$/.test(text);
+  const some = [open, ...all.filter((name) => name !== open)].filter((name) => all.includes(name)).slice(0, /^\w{10}$/.test(text) ? 100 : 12);
+  const isId = /^[\w-]{6,40}$/.test(text);
   const answers = await Promise.all(some.map(async (className) => {
     const field = namingField(className);
     const where = [isId && { objectId: text }, field && (className === open || className === "_User") && { [field]: { $regex: `^\\Q${text.replaceAll("\\E", "")}\\E` } }].filter(Boolean);

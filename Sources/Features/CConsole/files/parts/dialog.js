@@ -30,11 +30,12 @@ export function openDialog({ title, kind = "", mayClose = () => true }, build) {
 
 /**
  * Opens a dialog with fields; `build()` returns `{ body, save(), focus(), extra }`. Returns the result of `save`; its errors are displayed
- * below the fields. Enter saves, in a long sheet Ctrl+Enter. With `asks`, Esc asks before it discards entries. Closing a form while it is being
+ * below the fields, or beside the error's `input`. Enter saves, in a long sheet Ctrl+Enter. With `asks`, Esc asks before it discards entries. Closing a form while it is being
  * stored cancels nothing: the result is still returned, and errors are still shown.
  */
 export async function openForm({ title, kind, button: words, asks, isShort = !kind }, build) {
   let saving;
+  let wrong;
   let discard;
   let isEntered = false;
   const mayClose = () => !asks || !isEntered || saving || discard();
@@ -48,6 +49,7 @@ export async function openForm({ title, kind, button: words, asks, isShort = !ki
     const go = button(".button.primary", async () => {
       go.disabled = true;
       put(problem);
+      wrong?.removeAttribute("aria-invalid");
       try {
         saving = (async () => save())();
         close(await saving);
@@ -56,7 +58,10 @@ export async function openForm({ title, kind, button: words, asks, isShort = !ki
         saving = undefined;
         go.disabled = false;
         put(problem, plain(refusal.message, 300));
-        focus(refusal);
+        wrong = refusal.input;
+        (wrong?.closest("label, .field-row") ?? element.querySelector(".dialog-body")).append(problem);
+        wrong?.setAttribute("aria-invalid", "true");
+        wrong ? wrong.focus() : focus(refusal);
         problem.scrollIntoView({ block: "nearest" });
       }
     }, words);

@@ -25,6 +25,7 @@ addWords({
   "audit.of.operators": "the operator {name}", "audit.of.password": "their own password", "audit.of.totp": "their authenticator app", "audit.of.sessions": "a console session", "audit.of.backups": "a backup",
   "audit.is.session.POST": "Signed in", "audit.is.session.DELETE": "Signed out", "audit.is.session.failed": "Failed to sign in: wrong name, password, key or code",
   "audit.is.confirm.POST": "Entered the password or key again", "audit.is.confirm.failed": "Entered a wrong password, key or code", "audit.is.invitation.POST": "Invited {name}",
+  "audit.locked": "Locked out the user {name}", "audit.unlocked": "Unlocked the user {name}",
   "audit.is.imports.POST": "Imported {what}", "audit.is.exports.POST": "Exported {what}", "audit.is.trash.POST": "Restored {what}", "audit.is.functions.POST": "Called the function {name}",
   "audit.is.push.POST": "Sent a push", "audit.is.push.dryRun": "Tried a push (dry run)", "audit.is.jobs.POST": "Started the job {name}", "audit.is.tasks.DELETE": "Stopped an index build", "audit.is.doctor.POST": "Fixed a finding", "audit.is.once.POST": "Downloaded a backup",
 });
@@ -108,7 +109,8 @@ function sentence({ method, path = "", className, count, fields, status, before,
   const places = { method, path, class: className ?? "", n: count || 1, name: (head === "operators" && (after?.name ?? before?.name)) || id };
   const isListed = method === "PUT" && (className || kind === "operators") && fields?.length > 0;
   places.what = said(known("audit.of." + kind, places) || (className && t("audit.of.objects", places)));
-  const own = known("audit.is." + kind + "." + (status === 401 ? "failed" : kind === "push" && after?.dry_run ? "dryRun" : method), places);
+  const [was, is] = [before, after].map((value) => className === "_User" && value?.ACL && !Object.keys(value.ACL)[0]);
+  const own = after?.ACL && !was !== !is ? t(is ? "audit.locked" : "audit.unlocked", { name: last ?? id }) : known("audit.is." + kind + "." + (status === 401 ? "failed" : kind === "push" && after?.dry_run ? "dryRun" : method), places);
   const text = own || (places.what.text ? t("audit." + (path === "batch" ? "PUT" : method), places) + (isListed ? `: ${fields.slice(0, 3).map((name) => plain(name, 30)).join(", ")}` : "") : t("audit.other", places));
   return status >= 400 && status !== 401 ? t("audit.tried", { what: said(text) }) : text;
 }

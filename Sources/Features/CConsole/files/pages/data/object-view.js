@@ -19,7 +19,7 @@ import { copyButton, empty, failed, loading, offer } from "../../parts/states.js
 
 addWords({
   "object.access": "ACL", "object.pointedAt": "Pointed at by", "object.nothing": "Nothing", "object.copyId": "Copy the id",
-  "object.gone": "The object is gone", "object.goneText": "{class} has no object with the id {id}. It may be in the trash.", "object.toTrash": "Open the trash",
+  "object.gone": "No object has this id", "object.goneText": "{class} has no object {id}. Check the id, or look in the trash.", "object.toTrash": "Open the trash",
   "object.keys": "This object", "object.back": "Back to {class}",
 });
 
@@ -138,7 +138,7 @@ addWords({
 });
 
 /** Fills an element with the audit entries about an object. */
-export async function historyOf(host, className, objectId) {
+async function historyOf(host, className, objectId) {
   put(host, loading(3));
   let rows;
   try {

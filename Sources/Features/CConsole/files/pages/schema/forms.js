@@ -18,19 +18,21 @@ addWords({
   "field.changed": "Field {field} changed", "field.fixed": "A field keeps its name and type. To change them, add another field.",
 });
 
-export const nameField = () => textField({ autofocus: true, maxlength: "60" });
+const fault = (words, input) => Object.assign(new Error(words), { input });
+
+const nameField = () => textField({ autofocus: true, maxlength: "60" });
 
 /** Returns the typed name. The rules for names are displayed next to the field. */
 export function nameIn(input) {
   const name = input.value.trim();
-  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw new Error(t(name === "" ? "name.empty" : "name.wrong", { name }));
+  if (!/^[A-Za-z][A-Za-z0-9_]*$/.test(name)) throw fault(t(name === "" ? "name.empty" : "name.wrong", { name }), input);
   return name;
 }
 
 const TYPES = ["String", "Number", "Boolean", "Date", "Pointer", "Relation", "Array", "Object", "File", "GeoPoint", "Polygon", "Bytes"];
 
 /** Creates the controls of a new field, or of the changeable parts of an existing one: `{ name, required, kind(), parts, read() }`. */
-export function fieldControls(field, hint) {
+function fieldControls(field, hint) {
   const name = nameField();
   const type = h("select", { onchange: () => draw() }, TYPES.map((words) => option(words, words)));
   const target = h("select", { onchange: () => draw() }, [...classes.peek().keys()].map((name) => option(name, plain(name, 60), name === "_User")));
@@ -53,7 +55,12 @@ export function fieldControls(field, hint) {
     async read() {
       const { type: key, targetClass } = kind();
       // An existing default of "" is kept.
-      const value = (await preset?.read()) ?? (field?.defaultValue === "" ? "" : undefined);
+      let value = field?.defaultValue === "" ? "" : undefined;
+      try {
+        value = (await preset?.read()) ?? value;
+      } catch (problem) {
+        throw fault(problem.message, document.getElementById(preset.id));
+      }
       return [field?.name ?? nameIn(name), { type: key, ...(targetClass ? { targetClass } : {}), ...(required.checked ? { required: true } : {}), ...(value === undefined ? {} : { defaultValue: value }) }];
     },
   };
@@ -263,12 +270,12 @@ export function makeClass(first = "owned", title = t("classes.new")) {
       const definitions = {};
       for (const controls of named()) {
         const [field, definition] = await controls.read();
-        if (Object.hasOwn(definitions, field)) throw new Error(t("class.twice", { field }));
+        if (Object.hasOwn(definitions, field)) throw fault(t("class.twice", { field }), controls.name);
         setOwn(definitions, field, definition);
       }
       if (isOwned() && definitions[owner()] && definitions[owner()].targetClass !== "_User") throw new Error(t("class.owner", { field: owner() }));
       if (isOwned() && !Object.hasOwn(definitions, owner())) setOwn(definitions, owner(), { type: "Pointer", targetClass: "_User", required: true });
-      if (chosen() === "role" && !role.value.trim()) throw new Error(t("class.roleMissing"));
+      if (chosen() === "role" && !role.value.trim()) throw fault(t("class.roleMissing"), role);
       replaceClass((await parse.post("schemas/" + name, { className: name, fields: definitions, classLevelPermissions: permissions() })).body);
       loadCounts();
       record(t("class.done", { class: name }));

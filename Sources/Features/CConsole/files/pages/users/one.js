@@ -17,7 +17,7 @@ import { complain, empty, failed, loading, offer, record } from "../../parts/sta
 import { endButton, how, tabs } from "./index.js";
 
 addWords({
-  "one.gone": "No user has this id", "one.facts": "Account", "one.object": "Open object", "one.providers": "Sign-in methods", "one.password": "password",
+  "one.gone": "No {kind} has this id", "one.goneText": "Check the id {id}, or look in Users.", "one.facts": "Account", "one.object": "Open object", "one.providers": "Sign-in methods", "one.password": "password",
   "one.hidden": "not shown to your role", "one.seen": "Last log-in", "one.noSession": "no open session", "one.open": "may log in", "one.locked": "locked out", "one.paused": "locked after failed log-ins",
   "one.through": "through {role}", "one.ends": "ends {when}", "one.do": "Actions", "one.resetTitle": "Password reset",
   "one.resetHint": "Sends an email with a link to choose a new one.", "one.resetDone": "If email is set up, a message is on its way to {email}", "one.passwordHint": "Replaces the password right away.",
@@ -43,7 +43,7 @@ export async function openOne(host, kind, id, outer, next = latest(outer)) {
   try {
     object = (await parse.get(objectPath(className, id), {}, { signal: scope, headers: { "X-Roost-Shorten": "1024" } })).body;
   } catch (problem) {
-    if (!scope.aborted) put(host, problem.status === 404 ? empty({ picture: "search", title: t("one.gone"), text: plain(id, 60) }) : failed(problem, again));
+    if (!scope.aborted) put(host, problem.status === 404 ? empty({ picture: "search", title: t("one.gone", { kind }), text: t("one.goneText", { id }) }) : failed(problem, again));
     return;
   }
   if (scope.aborted) return;
@@ -148,12 +148,12 @@ async function setAccess(object, next, words, name, again) {
   const path = objectPath("_User", object.objectId);
   const before = object.ACL;
   const answer = (await parse.put(path, { ACL: next }, { headers: { "X-Roost-If-Updated-At": object.updatedAt } })).body;
-  await again();
   record(words, async () => {
     await parse.put(path, { ACL: before ?? noValue({ type: "ACL" }) }, { headers: { "X-Roost-If-Updated-At": answer.updatedAt } });
     await again();
     return t("one.undone", { name });
   });
+  await again();
 }
 
 function setPassword(id, name, again) {
