@@ -521,7 +521,7 @@ def scenario_api_page_follows_the_class_opened_last(console, rest):
     write(console, "[name=query]", "limit=1")
     open_class = "import(document.querySelector('script[type=module]').src.replace(/main[.]js$/, 'core/router.js')).then(({ address, go }) => go(address('data', ['Opened'])))"
     console.value(open_class)
-    console.wait("location.pathname.endsWith('/Opened') && document.querySelector('r-grid')")
+    console.wait_text("No objects yet", "main")
     console.click_text("API", "nav")
     console.wait(f"{path} === 'classes/Then'")
 
