@@ -2,21 +2,19 @@ import App
 import JSON
 import Logging
 import Roost
+import ServerConfiguration
 import TestSupport
 
 /// A server with cloud code and a log, for the console's pages about activity.
 enum ConsoleStage {
-    private struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
+    private struct Failure: Error, CustomStringConvertible { let description: String }
 
     private static func code(_ cloud: Cloud) {
-        cloud.define("hello") { request in
+        cloud.define("hello") { request -> [String: JSONValue] in
             [
                 "hello": request.params["name"] ?? "you", "user": request.user?["username"] ?? .null,
                 "isMaster": .bool(request.isMaster),
             ]
-                as [String: JSONValue]
         }
         cloud.define("fail") { request in throw Failure(description: request.params["text"]?.stringValue ?? "no") }
         cloud.define("guarded", requires: [.user]) { _ in 1 }
@@ -44,10 +42,9 @@ enum ConsoleStage {
     {
         let cloud = Cloud()
         code(cloud)
-        var extensions = ServerExtensions()
-        extensions.cloudHosts = [SwiftHost(cloud, logger: TestServer.quietLogger)]
-        try await TestServer.run(
-            options, extensions: extensions, logger: UnwrittenLog.logger(), configure: { $0.fileName = "roost.json" },
-            body)
+        var more = ServerExtensions()
+        more.cloudHosts = [SwiftHost(cloud, logger: TestServer.quietLogger)]
+        let name: @Sendable (inout Configuration) -> Void = { $0.fileName = "roost.json" }
+        try await TestServer.run(options, extensions: more, logger: UnwrittenLog.logger(), configure: name, body)
     }
 }

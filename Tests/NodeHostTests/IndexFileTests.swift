@@ -53,7 +53,7 @@ struct IndexFileTests {
             #expect(served.warnings.contains { $0.hasPrefix("parse-dashboard: ") && $0.contains("/console") })
             let (configuration, warnings) = try Configuration.load(
                 file: options.serialized(), fileName: "index.js", environment: [:], flags: [])
-            #expect(configuration.logLevel == "error")
+            #expect(configuration.logLevel == "error" && configuration.fileName == "index.js")
             for name in ["cacheAdapter", "serverStartComplete"] {
                 #expect(warnings.contains { $0.hasPrefix("option \(name) has no effect") }, "\(warnings)")
             }

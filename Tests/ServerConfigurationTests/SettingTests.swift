@@ -30,16 +30,6 @@ struct SettingTests {
         #expect(settings.count == OptionTable.all.count)
     }
 
-    @Test("Keeps the path of the configuration file")
-    func fileName() throws {
-        let file = Array(#"{"appId": "app", "masterKey": "m"}"#.utf8)
-        for path in ["/etc/roost.json", nil] {
-            #expect(
-                try Configuration.load(file: file, fileName: path, environment: [:], flags: []).configuration.fileName
-                    == path)
-        }
-    }
-
     @Test("Reports member variables as the source, with the merged value")
     func members() throws {
         let settings = try Self.settings(

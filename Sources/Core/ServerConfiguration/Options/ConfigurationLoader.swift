@@ -20,9 +20,7 @@ extension Configuration {
         try reader.readFile(file, named: fileName)
         reader.readEnvironment(environment)
         reader.readFlags(flags)
-        var loaded = try reader.load(environment)
-        loaded.configuration.fileName = fileName
-        return loaded
+        return try reader.load(environment, fileName)
     }
 
     /// Whether a value is empty or disables its option.
@@ -188,7 +186,7 @@ private struct ConfigurationLoader {
     }
 
     mutating func load(
-        _ environment: [String: String]
+        _ environment: [String: String], _ fileName: String?
     ) throws(ConfigurationError) -> (configuration: Configuration, warnings: [String]) {
         values = values.filter { !$0.value.isNull }
         if let adapter = values["filesAdapter"] {
@@ -216,6 +214,7 @@ private struct ConfigurationLoader {
         }
         var configuration = try Configuration(preset: preset ?? 9, values: values, mistakes)
         configuration.given = given
+        configuration.fileName = fileName
         let names = ["GOOGLE_APPLICATION_CREDENTIALS", "GCE_METADATA_HOST"]
         configuration.cloudVariables = environment.filter { $0.key.hasPrefix("AWS_") || names.contains($0.key) }
         return (configuration, warnings + configuration.warnings(values))

@@ -66,19 +66,14 @@ public struct Setting: Sendable {
     /// Options whose values are shown, in addition to numbers and Booleans. Secret members are masked.
     private static let displayed: Set<String> = [
         "consoleFolder", "dataDir", "filesDirectory", "classDefinitions", "indexAdvice", "appId", "serverURL",
-        "publicServerURL", "host", "mountPath", "trustedCertificates", "appName", "cloud", "cloudNode",
-        "cloudApp", "publicFolder",
-        "rateLimitStore", "encryptionFormat", "logLevel", "tracingProtocol",
-        "tracingServiceName", "tracingSampler", "tracingSamplerArgument", "trustProxy", "rateLimit",
-        "requestKeywordDenylist", "routeAllowList", "masterKeyIps", "maintenanceKeyIps", "readOnlyMasterKeyIps",
-        "allowHeaders", "allowOrigin", "userSensitiveFields", "maxObjectSize", "maxTriggerSize", "transferMemory",
-        "maxUploadSize", "maxResponseSize", "console", "databaseOptions", "databaseSchema",
-        "distribution",
-        "audit",
-        "protectedFields",
-        "installation", "passwordPolicy", "accountLockout", "pages", "customPages", "fileUpload", "fileDownload",
-        "idempotencyOptions", "requestComplexity", "liveQuery", "liveQueryServerOptions", "logLevels", "metrics",
-        "security", "https",
+        "publicServerURL", "host", "mountPath", "trustedCertificates", "appName", "cloud", "cloudNode", "cloudApp",
+        "publicFolder", "rateLimitStore", "encryptionFormat", "logLevel", "tracingProtocol", "tracingServiceName",
+        "tracingSampler", "tracingSamplerArgument", "trustProxy", "rateLimit", "requestKeywordDenylist",
+        "routeAllowList", "masterKeyIps", "maintenanceKeyIps", "readOnlyMasterKeyIps", "allowHeaders", "allowOrigin",
+        "userSensitiveFields", "maxObjectSize", "maxTriggerSize", "transferMemory", "maxUploadSize", "maxResponseSize",
+        "console", "databaseOptions", "databaseSchema", "distribution", "audit", "protectedFields", "installation",
+        "passwordPolicy", "accountLockout", "pages", "customPages", "fileUpload", "fileDownload", "idempotencyOptions",
+        "requestComplexity", "liveQuery", "liveQueryServerOptions", "logLevels", "metrics", "security", "https",
     ]
 
     /// Words that mark a member as secret if its name contains one of them.

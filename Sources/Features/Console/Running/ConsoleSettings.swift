@@ -6,7 +6,7 @@ internal import ServerConfiguration
 /// Routes that list the settings with their sources, and change those that can be set at run time.
 extension ConsoleRouteTable {
     static let settings: [ConsoleRoute] = [
-        ConsoleRoute(.get, "settings", .developer) { SettingCalls(call: $0).list() },
+        ConsoleRoute(.get, "settings", .developer) { SettingCalls(call: $0).list },
         ConsoleRoute(.get, "settings/:name", .developer) { try SettingCalls(call: $0).read() },
         ConsoleRoute(.put, "settings/:name", .developer) { try await SettingCalls(call: $0).change() },
         ConsoleRoute(.delete, "settings/:name", .developer) { try await SettingCalls(call: $0).change(to: nil) },
@@ -21,10 +21,9 @@ private struct SettingCalls: ConsoleCalls {
 
     private var options: RuntimeOptions { interface.backend.options }
 
-    func list() -> Reply {
-        var answer: JSONObject = ["settings": .array(all.map { .object($0) })]
-        answer["file"] = interface.configuration.fileName.map { .string($0) }
-        return .object(answer)
+    var list: Reply {
+        let file: JSONValue? = interface.configuration.fileName.map { .string($0) }
+        return .object(["settings": .array(all.map { .object($0) }), "file": file ?? .null])
     }
 
     private var all: [JSONObject] {
