@@ -24,6 +24,7 @@ public struct Configuration: Sendable {
     public var connectionTimeout = 3000
 
     var given: [String: Setting.Given] = [:]
+    /// The path of the configuration file as given, or nil without a file.
     package var fileName: String?
 
     public var appId = ""

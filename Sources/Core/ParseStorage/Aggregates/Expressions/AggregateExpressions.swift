@@ -39,19 +39,14 @@ struct AggregateExpressions {
         try counted { compiler throws(ParseError) in try compiler.uncounted(value, document) }
     }
 
-    private mutating func expressions(_ values: [JSONValue], _ document: AggregateDocument) throws(ParseError)
-        -> [String]
-    {
-        try values.map { value throws(ParseError) in try expression(value, document) }
-    }
-
     private mutating func uncounted(_ value: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         switch value {
         case .string(let text) where text.hasPrefix("$$"): return try variable(String(text.dropFirst(2)), document)
         case .string(let text) where text.hasPrefix("$"): return try builder.field(String(text.dropFirst()), document)
         case .array(let list):
             if list.allSatisfy(AggregateOperand.isConstant) { return builder.literal(value) }
-            return AggregateOperators.list(try expressions(list, document))
+            let items = try list.map { item throws(ParseError) in try expression(item, document) }
+            return AggregateOperators.list(items)
         case .object(let object):
             if object["__type"] != nil {
                 let iso = object["__type"] == "Date" ? object["iso"]?.stringValue : nil
@@ -131,7 +126,7 @@ struct AggregateExpressions {
             guard let result = calculation(numbers) else { throw AggregateOperators.unknown(name) }
             return "COALESCE(roost_json(\(result)), 'null')"
         }
-        let arguments = try expressions(operands, document)
+        let arguments = try operands.map { operand throws(ParseError) in try expression(operand, document) }
         switch name {
         case "$ifNull" where arguments.count > 1:
             let tested = arguments.dropLast().map { "NULLIF(\($0), 'null')" }
@@ -158,7 +153,7 @@ struct AggregateExpressions {
     private mutating func dateArithmetic(_ name: String, _ operands: [JSONValue], _ document: AggregateDocument)
         throws(ParseError) -> String
     {
-        let arguments = try expressions(operands, document)
+        let arguments = try operands.map { operand throws(ParseError) in try expression(operand, document) }
         if name == "$add" { return "roost_plus(\(AggregateOperators.list(arguments)))" }
         guard arguments.count == 2 else { throw AggregateOperators.unknown(name) }
         return "roost_minus(\(arguments[0]), \(arguments[1]))"

@@ -15,7 +15,7 @@ addWords({
   "start.clientKey": "Client key", "start.javascriptKey": "JavaScript key", "start.scan": "Scan the code to take the server URL to a phone.", "start.code": "QR code of the server URL",
   "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, set host to 0.0.0.0.",
   "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
-  "start.needsKey": "Apps have to send a key, which developers and owners see here.",
+  "start.needsKey": "Apps must send a key, which developers and owners see here.",
   "start.noKey": "Set the option {option}, and write its value for {key}.", "start.emulator": "In the emulator, write 10.0.2.2 for {host}.",
   "start.sample": "Load the sample",
   "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app since the server started\u2026", "start.connected": "Connected: {name}",
@@ -55,8 +55,8 @@ function content(server, scope) {
 function firstClass() {
   const own = [...(classes.peek()?.values() ?? [])].filter(({ className }) => !isServerClass(className));
   const open = own.filter(({ permissions }) => !permissions || permissions.find?.["*"]);
-  const named = (list, name) => list.find(({ className }) => className === name);
-  return (named(own, route.peek().query.get("class")) ?? named(open, last) ?? open[0])?.className;
+  const chosen = own.find(({ className }) => className === route.peek().query.get("class"));
+  return (chosen ?? open.find(({ className }) => className === last) ?? open[0])?.className;
 }
 
 /** Begins the code with comments about what it lacks. */
