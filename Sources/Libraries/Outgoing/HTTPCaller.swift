@@ -131,12 +131,22 @@ public final class HTTPCaller: Sendable {
         }
     }
 
-    private func exchange(_ call: HTTPCall, _ maxBytes: Int) async throws -> HTTPReply {
+    /// Returns the HTTP client's request.
+    ///
+    /// - Throws: `HTTPCallFailure` if the port is above 65535. The client would crash if the host is an IP address.
+    static func request(_ call: HTTPCall) throws -> HTTPClientRequest {
+        guard (URL(string: call.url)?.port ?? 0) <= UInt16.max else {
+            throw HTTPCallFailure(description: "the port is above \(UInt16.max)", kind: .unreachable)
+        }
         var request = HTTPClientRequest(url: call.url)
         request.method = HTTPMethod(rawValue: call.method)
         for (name, value) in call.headers { request.headers.add(name: name, value: value) }
         if !call.body.isEmpty { request.body = .bytes(call.body) }
-        let response = try await client().execute(request, deadline: .distantFuture)
+        return request
+    }
+
+    private func exchange(_ call: HTTPCall, _ maxBytes: Int) async throws -> HTTPReply {
+        let response = try await client().execute(Self.request(call), deadline: .distantFuture)
         let body = try await response.body.collect(upTo: maxBytes)
         return HTTPReply(
             status: Int(response.status.code), headers: response.headers.map { ($0.name, $0.value) },

@@ -1,7 +1,6 @@
 import AsyncHTTPClient
 import Limits
 public import NIOCore
-import NIOHTTP1
 
 /// A response whose body is streamed. Releasing it before the end of the body closes the connection.
 public struct HTTPStream: Sendable {
@@ -104,13 +103,9 @@ extension HTTPCaller {
     public func open(
         _ call: HTTPCall, content: ByteBuffer? = nil, headWithin limit: Duration, silence: Duration
     ) async throws -> HTTPStream {
-        var request = HTTPClientRequest(url: call.url)
-        request.method = HTTPMethod(rawValue: call.method)
-        for (name, value) in call.headers { request.headers.add(name: name, value: value) }
+        var request = try Self.request(call)
         if let content, content.readableBytes > 0 {
             request.body = .stream(BufferPieces(buffer: content), length: .known(Int64(content.readableBytes)))
-        } else if !call.body.isEmpty {
-            request.body = .bytes(call.body)
         }
         do {
             // The deadline includes connecting, in case a network proxy drops packets.

@@ -108,6 +108,17 @@ import Testing
         }
     }
 
+    @Test("Survives webhooks with ports above 65535", arguments: ["127.0.0.1", "[::1]", "localhost"])
+    func largePorts(_ host: String) async throws {
+        try await TestServer.run { server in
+            let url = JSONValue.string("http://\(host):65536/")
+            _ = try await server.send("POST", "/hooks/functions", ["functionName": "f", "url": url], as: .master)
+                .succeeded()
+            let answer = try await server.send("POST", "/functions/f", [:])
+            #expect(answer.json == ["code": 141, "error": "Webhook could not be reached."])
+        }
+    }
+
     /// Responses of a webhook, and the resulting responses of its function.
     private static let answers: [(name: String, answer: WebhookServer.Answer, expected: JSONValue)] = [
         ("invalid JSON", .text("hello"), ["code": 141, "error": "Malformed response"]),
