@@ -75,6 +75,27 @@ struct LocalPostgresTests {
         }
     }
 
+    @Test(
+        "Doesn't follow links that the user postgres could have put into the folder",
+        arguments: ["socket", "commands.log", "roost.lock"])
+    func links(_ name: String) async throws {
+        try await withFolder("/data") { folder in
+            let target = folder + "-" + name
+            if name == "socket" {
+                try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
+                #expect(chmod(target, 0o755) == 0)
+            }
+            try FileManager.default.createSymbolicLink(atPath: folder + "/" + name, withDestinationPath: target)
+            await #expect(throws: LocalPostgres.Failure.self) {
+                _ = try await LocalPostgres(dataFolder: folder, logger: Self.logger).start()
+            }
+            var status = stat()
+            let isThere = stat(target, &status) == 0
+            #expect(isThere == (name == "socket"))
+            if isThere { #expect(status.st_uid == getuid() && status.st_mode & 0o777 == 0o755) }
+        }
+    }
+
     @Test("The first start creates a private, durable cluster, and the second one keeps its data")
     func startsTwice() async throws {
         try await withFolder { folder in

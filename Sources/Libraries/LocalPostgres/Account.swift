@@ -27,19 +27,22 @@ package struct Account: Sendable {
 
     /// Creates a folder that only this account can access.
     ///
-    /// - Parameter isAmongOthers: Whether its parent is writable by other users, so that the path could be another
-    ///   user's folder or a link.
+    /// - Parameter isAmongOthers: Whether other users, such as `postgres`, can write to its parent, so that the path could
+    ///   be another user's folder or a link.
     package func makePrivateFolder(_ path: String, isAmongOthers: Bool = false) throws {
         let files = FileManager.default
         try files.createDirectory(atPath: path, withIntermediateDirectories: true)
-        if isAmongOthers {
-            var status = stat()
-            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR,
-                status.st_uid == getuid() || status.st_uid == identity?.user
-            else { throw LocalPostgres.Failure("\(path) is not a folder, or belongs to another user. Remove it") }
+        // Changed through a descriptor, because a link could replace the folder after the check.
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (isAmongOthers ? O_NOFOLLOW : 0))
+        defer { if folder >= 0 { close(folder) } }
+        var status = stat()
+        guard folder >= 0, fstat(folder, &status) == 0,
+            !isAmongOthers || status.st_uid == getuid() || status.st_uid == identity?.user
+        else { throw LocalPostgres.Failure("\(path) is not a folder, or belongs to another user. Remove it") }
+        guard fchmod(folder, 0o700) == 0 else {
+            throw LocalPostgres.Failure.ofSystem("can't set mode 0700 of \(path)")
         }
-        guard chmod(path, 0o700) == 0 else { throw LocalPostgres.Failure.ofSystem("can't set mode 0700 of \(path)") }
-        if let identity, chown(path, identity.user, identity.group) != 0 {
+        if let identity, fchown(folder, identity.user, identity.group) != 0 {
             throw LocalPostgres.Failure.ofSystem("can't change the owner of \(path) to postgres")
         }
     }

@@ -57,7 +57,7 @@ package enum Command {
         options.teardownSequence = [.gracefulShutDown(allowedDurationToNextStep: .seconds(5))]
         do {
             let file = try FileDescriptor.open(
-                log, .writeOnly, options: [.create, .truncate, .append], permissions: .ownerReadWrite)
+                log, .writeOnly, options: [.create, .truncate, .append, .noFollow], permissions: .ownerReadWrite)
             return try await Subprocess.run(
                 .path(FilePath(command[0])), arguments: Arguments(Array(command.dropFirst())),
                 environment: .custom(variables),

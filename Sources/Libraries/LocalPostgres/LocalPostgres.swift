@@ -149,8 +149,7 @@ public actor LocalPostgres {
     /// Creates the socket's folder and returns its path. It is in the data folder, or a private temporary folder if
     /// that path is too long (socket paths are limited to about 100 bytes) or contains special characters.
     private func socketFolder(_ account: Account) throws -> String {
-        try account.makePrivateFolder(
-            socketPath, isAmongOthers: socketPath.utf8.elementsEqual(outsideSocketFolder.utf8))
+        try account.makePrivateFolder(socketPath, isAmongOthers: true)
         return socketPath
     }
 
@@ -187,7 +186,7 @@ final class FolderLock: Sendable {
     ///
     /// - Throws: `LocalPostgres.Failure` if the file can't be opened for writing.
     init?(_ path: String) throws {
-        descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC, 0o600)
+        descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw LocalPostgres.Failure.ofSystem("can't write \(path)") }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
     }
