@@ -72,8 +72,13 @@ struct ConsoleAudit: Sendable {
         var sent: JSONValue?
         if !isAboutObjects, !envelope.body.isEmpty {
             var body = envelope.body
-            // Webhook URLs may contain a password.
-            if let address = body["url"]?.stringValue { body["url"] = .string(Setting.withoutCredentials(address)) }
+            // Viewers read the audit, and webhook URLs may contain passwords and keys, also in their paths.
+            if let address = body["url"]?.stringValue {
+                let parts = Setting.withoutCredentials(address).utf8.split(
+                    separator: UInt8(ascii: "/"), maxSplits: 3, omittingEmptySubsequences: false)
+                body["url"] = .string(
+                    parts.prefix(3).map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/"))
+            }
             sent = bounded(.object(body))
         }
         switch envelope.authority?.viewAs {
