@@ -47,9 +47,10 @@ struct ConsoleGateTests {
     }
 
     @Test(
-        "Only developers and owners can read logs and webhooks",
+        "Only developers and owners can read logs, slow statements and webhooks",
         arguments: [
-            "scriptlog", "hooks/functions", "Hooks/triggers", "classes/_Hooks", "Classes/_Hooks/1", "aggregate/_Hooks",
+            "scriptlog", "slow_queries", "hooks/functions", "Hooks/triggers", "classes/_Hooks", "Classes/_Hooks/1",
+            "aggregate/_Hooks",
         ])
     func developers(path: String) {
         for role in [ConsoleRole.viewer, .editor] {

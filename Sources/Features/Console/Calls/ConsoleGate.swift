@@ -44,7 +44,7 @@ package struct ConsoleGate: Sendable {
     package static func refusal(of call: Call, for role: ConsoleRole, schema: (String) -> ClassSchema?) -> String? {
         if role < .developer {
             switch call.path.first?.asciiLowercased {
-            case "scriptlog": return "Only developers and owners can read the log."
+            case "scriptlog", "slow_queries": return "Only developers and owners can read logs and slow statements."
             case "hooks": return Self.refusalOfHooks
             default: break
             }
