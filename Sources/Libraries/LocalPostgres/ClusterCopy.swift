@@ -40,7 +40,7 @@ extension LocalPostgres {
     private func make<R: Sendable>(_ copy: String, _ account: Account, _ use: (String) async throws -> R) async throws
         -> R
     {
-        try account.makePrivateFolder(copy)
+        try account.makePrivateFolder(copy, isAmongOthers: true)
         try await Self.tool(
             "pg_basebackup",
             [
