@@ -44,6 +44,15 @@ import Testing
         .init(
             "both", "", "POST", "", ["deviceType": "ios", "installationId": "i1", "deviceToken": "t"], 201, "+:i1/t"),
         .init("neither an id nor a token", "", "POST", "", ["deviceType": "ios"], 135, ""),
+        .init(
+            "an empty id and token", "", "POST", "", ["deviceType": "ios", "installationId": "", "deviceToken": ""],
+            135, ""),
+        .init(
+            "empty tokens of two devices", "a:i1/", "POST", "",
+            ["deviceType": "ios", "installationId": "i2", "deviceToken": ""], 201, "+:i2/ a:i1/"),
+        .init(
+            "empty ids of two devices", "a:/t1", "POST", "",
+            ["deviceType": "ios", "installationId": "", "deviceToken": "t2"], 201, "+:/t2 a:/t1"),
         .init("no type", "", "POST", "", ["installationId": "i1"], 135, ""),
         .init(
             "the header's id, which isn't stored", "", "POST", "", ["deviceType": "ios"], 201, "+:-/-",
@@ -149,7 +158,9 @@ import Testing
         var script = "DELETE FROM \"_Installation\";"
         for row in rows.split(separator: " ") {
             let parts = row.split(separator: ":", maxSplits: 1)
-            let values = parts[1].split(separator: "/").map { $0 == "-" ? "NULL" : "'\($0)'" }
+            let values = parts[1].split(separator: "/", omittingEmptySubsequences: false).map {
+                $0 == "-" ? "NULL" : "'\($0)'"
+            }
             script += """
                 INSERT INTO "_Installation" ("objectId", "createdAt", "updatedAt", "_wperm", "installationId",
                     "deviceToken", "appIdentifier", "deviceType", "channels")

@@ -15,10 +15,15 @@ package struct DeviceIdentity: Sendable {
 
     /// - Parameter body: The fields of the installation, normalized.
     package init(_ body: JSONObject, _ caller: Caller) {
-        deviceToken = body["deviceToken"]?.stringValue
-        installationId = body["installationId"]?.stringValue
+        deviceToken = body.id("deviceToken")
+        installationId = body.id("installationId")
         if installationId == nil, !caller.writesEverything { installationId = caller.installationId?.lowercased() }
     }
+}
+
+extension JSONObject {
+    /// Returns an id of a device, or nil if it is missing or empty: devices without push tokens may send empty ones.
+    fileprivate func id(_ key: Name) -> String? { self[key]?.stringValue.flatMap { $0.isEmpty ? nil : $0 } }
 }
 
 /// The fields of an `_Installation` row that identify its device.
@@ -34,8 +39,8 @@ package struct InstallationRow: Sendable {
     package init?(_ object: JSONObject) {
         guard let id = object["objectId"]?.stringValue else { return nil }
         self.id = id
-        installationId = object["installationId"]?.stringValue
-        deviceToken = object["deviceToken"]?.stringValue
+        installationId = object.id("installationId")
+        deviceToken = object.id("deviceToken")
         deviceType = object["deviceType"]?.stringValue
         createdAt = object["createdAt"]
     }
@@ -85,7 +90,7 @@ package struct InstallationResolution: Sendable {
         }
         var resolution = InstallationResolution(target: match.id)
         if let token = device.deviceToken, !token.hasSameBytes(as: match.deviceToken) {
-            if let given = body["installationId"]?.stringValue {
+            if let given = body.id("installationId") {
                 resolution.duplicates = holders(of: token, except: "installationId", given, body)
             } else if match.id.hasSameBytes(as: body["objectId"]?.stringValue) {
                 resolution.duplicates = holders(of: token, except: "objectId", match.id, body)
@@ -102,7 +107,7 @@ package struct InstallationResolution: Sendable {
         if byToken.count == 1, byToken[0].installationId == nil || device.installationId == nil {
             return InstallationResolution(target: byToken[0].id)
         }
-        guard let installationId = body["installationId"]?.stringValue else {
+        guard let installationId = body.id("installationId") else {
             throw ParseError(
                 132, "Must specify installationId when deviceToken matches multiple Installation objects")
         }
@@ -138,11 +143,11 @@ package struct InstallationResolution: Sendable {
     }
 
     private static func checkIdentity(_ row: InstallationRow, _ body: JSONObject) throws(ParseError) {
-        let installationId = body["installationId"]?.stringValue
+        let installationId = body.id("installationId")
         if let installationId, let known = row.installationId, !installationId.hasSameBytes(as: known) {
             throw ParseError(136, "installationId may not be changed in this operation")
         }
-        if let token = body["deviceToken"]?.stringValue, let known = row.deviceToken, !token.hasSameBytes(as: known),
+        if let token = body.id("deviceToken"), let known = row.deviceToken, !token.hasSameBytes(as: known),
             installationId == nil, row.installationId == nil
         {
             throw ParseError(136, "deviceToken may not be changed in this operation")
