@@ -84,6 +84,16 @@ struct TransportCredentialTests {
         }
     }
 
+    @Test("Ignores an empty installation id in a header, with which a log-in would end another device's session")
+    func emptyInstallationId() async throws {
+        try await Server.run { client in
+            var headers = Server.client
+            headers["X-Parse-Installation-Id"] = " "
+            let answer = try await client.request("POST", "/parse/x", headers: headers, text: "{}")
+            #expect(answer.status == 200 && answer.json["installationID"] == .null)
+        }
+    }
+
     @Test("With valid credentials in headers, ignores keys in the body and leaves them there")
     func headerCredentials() async throws {
         try await Server.run { client in

@@ -20,7 +20,7 @@ struct CredentialReader: Sendable {
         credentials.sessionToken = headers[.parseSessionToken]
         credentials.masterKey = headers[.parseMasterKey]
         credentials.maintenanceKey = headers[.parseMaintenanceKey]
-        credentials.installationID = headers[.parseInstallationID]
+        credentials.installationID = headers[.parseInstallationID].flatMap { $0.isEmpty ? nil : $0 }
         credentials.clientKey = headers[.parseClientKey]
         credentials.javascriptKey = headers[.parseJavascriptKey]
         credentials.dotNetKey = headers[.parseWindowsKey]
