@@ -20,7 +20,7 @@ BOUNDS = {
     "lines": (73_000, 98_681),
     "files": (560, 884),
     "lines of Core": (40_000, 59_291),
-    "lines of Tests": (62_000, 88_117),
+    "lines of Tests": (62_000, 88_172),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),
     "files outside of Console that name it": (6, 6),
