@@ -107,10 +107,8 @@ enum PrivateFile {
         try open(path, O_CREAT | O_TRUNC)
     }
 
-    /// Opens an existing file for writing. Throws ``SourceDamage`` if that fails.
-    static func open(_ path: String) throws -> OpenFile { try open(path, 0) }
-
-    private static func open(_ path: String, _ flags: Int32) throws -> OpenFile {
+    /// Opens a file for writing. Throws ``SourceDamage`` if that fails.
+    static func open(_ path: String, _ flags: Int32) throws -> OpenFile {
         do {
             return try OpenFile(path, flags | O_WRONLY | O_CLOEXEC, permissions: 0o600)
         } catch {

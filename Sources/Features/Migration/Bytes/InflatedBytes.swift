@@ -1,14 +1,10 @@
 import CZlib
 
-/// Decompresses gzip with one or more members, or the raw deflate data of zip files.
+/// Decompresses gzip with one or more members, or the raw deflate data of zip files, which ``CheckedBytes`` verifies.
 ///
 /// Compressed bytes can expand a thousandfold, so large output is rejected if its ratio to the input is too high.
 final class InflatedBytes: ByteSource {
-    enum Form {
-        case gzip
-        /// Raw deflate data, with the expected size and CRC-32 of the output.
-        case raw(size: Int64, checksum: UInt32)
-    }
+    enum Form { case gzip, raw }
 
     /// The maximum number of output bytes per input byte.
     private static let greatestRatio: Int64 = 400
@@ -24,7 +20,6 @@ final class InflatedBytes: ByteSource {
     private var consumed = 0
     private var inputBytes: Int64 = 0
     private var outputBytes: Int64 = 0
-    private var checksum: UInt = 0
     private var isAtEnd = false
     private var isBetweenMembers = false
 
@@ -34,8 +29,9 @@ final class InflatedBytes: ByteSource {
         self.form = form
         self.place = place
         stream.initialize(to: z_stream())
-        let bits: Int32 = if case .gzip = form { 15 + 16 } else { -15 }
-        guard inflate_begin(stream, bits) == Z_OK else { throw SourceDamage(place: place, reason: "out of memory") }
+        guard inflate_begin(stream, form == .gzip ? 15 + 16 : -15) == Z_OK else {
+            throw SourceDamage(place: place, reason: "out of memory")
+        }
     }
 
     deinit {
@@ -62,7 +58,11 @@ final class InflatedBytes: ByteSource {
                 isBetweenMembers = false
             }
             let output = try inflateSome(limit)
-            try check(output)
+            outputBytes += Int64(output.count)
+            guard outputBytes <= Self.uncounted || outputBytes / Self.greatestRatio <= inputBytes else {
+                throw SourceDamage(
+                    place: place, reason: "it unpacks to more than \(Self.greatestRatio) times its size")
+            }
             if !output.isEmpty { return output }
         }
         return []
@@ -85,23 +85,9 @@ final class InflatedBytes: ByteSource {
         switch status {
         case Z_OK, Z_BUF_ERROR: break
         case Z_STREAM_END:
-            if case .gzip = form { isBetweenMembers = true } else { isAtEnd = true }
+            if form == .gzip { isBetweenMembers = true } else { isAtEnd = true }
         default: throw SourceDamage(place: place, reason: "it is damaged and can't be unpacked")
         }
         return output
-    }
-
-    private func check(_ output: [UInt8]) throws {
-        outputBytes += Int64(output.count)
-        guard outputBytes <= Self.uncounted || outputBytes / Self.greatestRatio <= inputBytes else {
-            throw SourceDamage(
-                place: place, reason: "it unpacks to more than \(Self.greatestRatio) times its size")
-        }
-        guard case .raw(let size, let expected) = form else { return }
-        checksum = output.withUnsafeBufferPointer { crc32(checksum, $0.baseAddress, UInt32($0.count)) }
-        guard outputBytes <= size else { throw SourceDamage(place: place, reason: "it is larger than its header says") }
-        if isAtEnd, outputBytes != size || UInt32(checksum) != expected {
-            throw SourceDamage(place: place, reason: "it is damaged: its checksum doesn't match")
-        }
     }
 }

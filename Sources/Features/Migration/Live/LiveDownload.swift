@@ -32,11 +32,7 @@ package struct LiveDownload: Sendable {
         try forgetOthers()
         if let notes = try fetchedNotes() { return notes }
         try PrivateFile.createFolder(folder)
-        let start =
-            [
-                "request": request,
-                "begun": .string(ParseDate(milliseconds: Int64(Date.now.timeIntervalSince1970 * 1000)).iso),
-            ] as JSONValue
+        let start: JSONValue = ["request": request, "begun": .string(ParseDate.now.iso)]
         try Data(start.serialized()).write(to: URL(fileURLWithPath: startPath))
         try PrivateFile.createFolder(folder + "/files")
         let schemas = try await server.schemas()

@@ -35,9 +35,8 @@ struct ClassLoader {
             record = try index(record, storage)
             try progress.check()
             record = try storage.publish(record, plan.table) { id in
-                let line = RejectLine.text(
-                    plan.name, id: id, field: nil,
-                    reason: "another object has the same unique value: the object is skipped")
+                let loss = Loss(reason: "another object has the same unique value: the object is skipped")
+                let line = RejectLine.text(plan.name, id: id, loss)
                 if isStrict { throw InexactObject(line: line) }
                 return line
             }
@@ -94,17 +93,14 @@ struct ClassLoader {
             refused = try storage.makeIndexes(record)
         } catch let error as PostgresError where error.sqlState == "23505" {
             let ids = try storage.removeDuplicates(record, plan.table)
-            let lines = ids.map {
-                RejectLine.text(
-                    plan.name, id: $0, field: nil, reason: "duplicate id: the object is skipped")
-            }
+            let loss = Loss(reason: "duplicate id: the object is skipped")
+            let lines = ids.map { RejectLine.text(plan.name, id: $0, loss) }
             if isStrict, let line = lines.first { throw InexactObject(line: line) }
             record = try storage.report(lines, of: record, removedRows: ids.count)
             refused = try storage.makeIndexes(record)
         }
         let lines = refused.map {
-            RejectLine.text(
-                plan.name, id: nil, field: nil, reason: "the index \($0.name) can't be created: \($0.reason)")
+            RejectLine.text(plan.name, id: nil, Loss(reason: "the index \($0.name) can't be created: \($0.reason)"))
         }
         if isStrict, let line = lines.first { throw InexactObject(line: line) }
         return try storage.report(lines, of: record)

@@ -75,11 +75,7 @@ actor GridReading {
         var isStored = false
     }
 
-    struct Whole: Sendable {
-        let name: String
-        let path: String
-        let size: Int64
-    }
+    typealias Whole = (name: String, path: String, size: Int64)
 
     private let chunks: SourceCatalog.Collection
     private let folder: String
@@ -114,7 +110,7 @@ actor GridReading {
         return try files.filter { $0.value.size == 0 }.map { id, file in
             let path = self.path(of: id)
             try Self.write([], to: path, at: 0)
-            return Whole(name: file.name, path: path, size: 0)
+            return (file.name, path, 0)
         }
     }
 
@@ -136,7 +132,7 @@ actor GridReading {
             file.received += Int64(bytes.count)
             if file.received == file.size {
                 file.isStored = true
-                wholes.append(Whole(name: file.name, path: path, size: file.size))
+                wholes.append((file.name, path, file.size))
             }
             files[id] = file
         }
@@ -149,8 +145,7 @@ actor GridReading {
     private func path(of id: Name) -> String { folder + "/" + SourceFingerprint.of(id.text) }
 
     private static func write(_ bytes: [UInt8], to path: String, at offset: Int64) throws {
-        if !FileManager.default.fileExists(atPath: path) { try PrivateFile.create(path).close() }
-        let file = try PrivateFile.open(path)
+        let file = try PrivateFile.open(path, O_CREAT)
         defer { try? file.close() }
         try file.seek(to: offset)
         try PrivateFile.write(bytes, to: file, path)

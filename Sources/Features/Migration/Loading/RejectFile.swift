@@ -38,29 +38,24 @@ enum RejectLine {
     private static let longestValue = 1024 * 1024
 
     static func text(_ className: Name, id: String?, _ loss: Loss) -> String {
-        text(className, id: id, field: loss.field, reason: loss.reason, value: loss.value)
-    }
-
-    static func text(_ className: Name, id: String?, field: String?, reason: String, value: JSONValue = .null) -> String
-    {
-        var value = value
+        var value = loss.value
         let bytes = value.serialized()
         if bytes.count > longestValue {
             value = .string(String(decoding: bytes.prefix(longestValue), as: UTF8.self) + "…")
         }
         let line: JSONObject = [
             "class": .string(className.text), "id": id.map { .string($0) } ?? .null,
-            "field": field.map { .string($0) } ?? .null, "reason": .string(reason), "value": value,
+            "field": loss.field.map { .string($0) } ?? .null, "reason": .string(loss.reason), "value": value,
         ]
         return line.text
     }
 }
 
 /// The error that ends the strict import of a class at the first object or index that can't be imported exactly.
-package struct InexactObject: Error, CustomStringConvertible {
+struct InexactObject: Error, CustomStringConvertible {
     /// The line for the rejects file.
-    package let line: String
-    package var description: String { "stopped by --strict at a value that can't be imported exactly: \(line)" }
+    let line: String
+    var description: String { "stopped by --strict at a value that can't be imported exactly: \(line)" }
 }
 
 /// A part of an object that can't be imported exactly.
@@ -68,7 +63,7 @@ struct Loss: Sendable {
     /// The field with the path inside it, or nil for the whole object.
     var field: String?
     var reason: String
-    var value: JSONValue
+    var value: JSONValue = .null
 }
 
 /// The losses of one object, up to a maximum.
@@ -88,7 +83,7 @@ struct Losses: Sendable {
     mutating func add(_ field: @autoclosure () -> String?, _ reason: String, _ value: JSONValue) {
         guard list.count < Self.maxLosses else {
             if list.count == Self.maxLosses {
-                list.append(Loss(field: nil, reason: "more values that can't be imported exactly", value: .null))
+                list.append(Loss(reason: "more values that can't be imported exactly"))
             }
             return
         }

@@ -167,15 +167,13 @@ enum ZipEntries {
         else { throw damage }
         let start = entry.header + 30 + Int64(nameLength + extraLength)
         let packed = try FileBytes(path, parts: [start..<start + entry.packed], unchangedSince: version)
-        if entry.method == 0 {
-            guard entry.packed == entry.size else { throw damage }
-            return CheckedBytes(packed, size: entry.size, checksum: entry.checksum, of: place)
-        }
-        return try InflatedBytes(packed, .raw(size: entry.size, checksum: entry.checksum), of: place)
+        guard entry.method != 0 || entry.packed == entry.size else { throw damage }
+        let bytes: any ByteSource = try entry.method == 0 ? packed : InflatedBytes(packed, .raw, of: place)
+        return CheckedBytes(bytes, size: entry.size, checksum: entry.checksum, of: place)
     }
 }
 
-/// The bytes of a zip entry that is stored without compression, verified by their checksum.
+/// The decompressed bytes of a zip entry, verified by their number and checksum.
 final class CheckedBytes: ByteSource {
     private let source: any ByteSource
     private let place: String
@@ -200,8 +198,9 @@ final class CheckedBytes: ByteSource {
         let bytes = try source.read(limit)
         checksum = bytes.withUnsafeBufferPointer { crc32(checksum, $0.baseAddress, UInt32($0.count)) }
         left -= Int64(bytes.count)
+        guard left >= 0 else { throw SourceDamage(place: place, reason: "it is larger than its header says") }
         // Thrown before the last bytes are returned, not after.
-        if left == 0, UInt32(checksum) != expected {
+        if left == 0 ? UInt32(checksum) != expected : bytes.isEmpty {
             throw SourceDamage(place: place, reason: "it is damaged: its checksum doesn't match")
         }
         return bytes
