@@ -150,7 +150,7 @@ let package = Package(
         .target(
             name: "Push",
             dependencies: [
-                "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "Platform",
+                "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "Platform",
                 "ServerConfiguration",
                 deque,
                 logging,

@@ -55,7 +55,9 @@ import Testing
             "CCurl", "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage",
             "ServerConfiguration", "Telemetry", "Templates",
         ],
-        "Push": ["JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration"],
+        "Push": [
+            "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration",
+        ],
         "Migration": [
             "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Limits", "Outgoing", "ParseModel", "ParseStorage",
             "Postgres",

@@ -1,3 +1,6 @@
+/// The outcomes of devices, each with the index of its device.
+package typealias PushOutcomes = [(index: Int, outcome: PushOutcome)]
+
 /// The outcome of one attempt to send a notification to a device.
 package enum PushOutcome: Sendable, Equatable {
     /// The service accepted the notification.

@@ -1,7 +1,9 @@
 import Crypto
+import Encoding
 import JSON
 import NIOCore
 import NIOHPACK
+import Platform
 
 /// Builds requests in the format of Apple's push service.
 package enum APNsForm {
@@ -76,20 +78,7 @@ package enum APNsForm {
         var bytes = Array(Insecure.MD5.hash(data: Array("\(message.id) \(device.objectId)".utf8)))
         bytes[6] = bytes[6] & 0x0F | 0x30
         bytes[8] = bytes[8] & 0x3F | 0x80
-        let digits = Array("0123456789abcdef".utf8)
-        return String(unsafeUninitializedCapacity: 36) { text in
-            var position = 0
-            for (index, byte) in bytes.enumerated() {
-                if [4, 6, 8, 10].contains(index) {
-                    text[position] = UInt8(ascii: "-")
-                    position += 1
-                }
-                text[position] = digits[Int(byte >> 4)]
-                text[position + 1] = digits[Int(byte & 15)]
-                position += 2
-            }
-            return position
-        }
+        return UUID(uuid: bytes.withUnsafeBytes { $0.load(as: uuid_t.self) }).uuidString.asciiLowercased
     }
 
     private static func suffix(ofType type: String) -> String {
@@ -107,22 +96,12 @@ package enum APNsForm {
     /// Returns whether an installation's app identifier is safe in a header field. An empty identifier is allowed and
     /// sends no field.
     static func isTopic(_ app: String) -> Bool {
-        app.utf8.count <= 255
-            && app.utf8.allSatisfy { byte in
-                byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-            }
+        app.utf8.count <= 255 && app.utf8.allSatisfy { $0.isASCIIAlphanumeric || ".-_".utf8.contains($0) }
     }
 
     /// Returns the request path for a device token, or nil unless the token has 2 to 200 hexadecimal digits.
     package static func path(_ token: String) -> String? {
-        let isToken =
-            (2...200).contains(token.utf8.count)
-            && token.utf8.allSatisfy {
-                (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0 | 0x20)
-            }
+        let isToken = (2...200).contains(token.utf8.count) && token.utf8.allSatisfy { $0.hexadecimalDigit != nil }
         return isToken ? "/3/device/\(token)" : nil
     }
 }

@@ -75,7 +75,7 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     /// Sends a request on a new stream, which requires ``room``. Call ``flush()`` afterward.
     func send(_ entry: HTTP2Submission.Entry, within limit: TimeAmount) {
-        guard let context else { return }
+        guard context != nil else { return }
         let id = HTTP2StreamID(nextStream)
         nextStream += 2
         if nextStream > Self.maxStreamId { isLeaving = true }
@@ -90,12 +90,12 @@ final class HTTP2Connection: ChannelInboundHandler {
         for (name, value, indexing) in call.headers { headers.add(name: name, value: value, indexing: indexing) }
         if let (name, value) = call.ownField { headers.add(name: name, value: value, indexing: .nonIndexable) }
         streams[id] = Stream(entry: entry, deadline: .now() + limit)
-        context.write(
-            wrapOutboundOut(HTTP2Frame(streamID: id, payload: .headers(.init(headers: headers)))), promise: nil)
-        context.write(
-            wrapOutboundOut(
-                HTTP2Frame(streamID: id, payload: .data(.init(data: .byteBuffer(call.body), endStream: true)))),
-            promise: nil)
+        write(.headers(.init(headers: headers)), on: id)
+        write(.data(.init(data: .byteBuffer(call.body), endStream: true)), on: id)
+    }
+
+    private func write(_ payload: HTTP2Frame.FramePayload, on stream: HTTP2StreamID = .rootStream) {
+        context?.write(wrapOutboundOut(HTTP2Frame(streamID: stream, payload: payload)), promise: nil)
     }
 
     func flush() { context?.flush() }
@@ -152,10 +152,7 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         if received > 0 {
-            context.write(
-                wrapOutboundOut(
-                    HTTP2Frame(streamID: .rootStream, payload: .windowUpdate(windowSizeIncrement: received))),
-                promise: nil)
+            write(.windowUpdate(windowSizeIncrement: received))
             received = 0
             context.flush()
         }
@@ -205,8 +202,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         let now = NIODeadline.now()
         for (id, stream) in streams where stream.deadline < now {
             streams[id] = nil
-            context.write(
-                wrapOutboundOut(HTTP2Frame(streamID: id, payload: .rstStream(.cancel))), promise: nil)
+            write(.rstStream(.cancel), on: id)
             pool.finish(stream.entry, .unknown("no response in time"))
         }
         if isLeaving, streams.isEmpty { return context.close(promise: nil) }
@@ -219,11 +215,7 @@ final class HTTP2Connection: ChannelInboundHandler {
             ticksSincePing = 0
             guard !awaitsPing else { return context.close(promise: nil) }
             awaitsPing = true
-            context.write(
-                wrapOutboundOut(
-                    HTTP2Frame(
-                        streamID: .rootStream, payload: .ping(HTTP2PingData(withInteger: 1), ack: false))),
-                promise: nil)
+            write(.ping(HTTP2PingData(withInteger: 1), ack: false))
         }
         context.flush()
         pool.continueSending()

@@ -18,9 +18,7 @@ final class HTTP2Submission {
     private let end: NIODeadline?
 
     /// - Parameter end: The deadline for requests to get a stream, or nil for none.
-    init(
-        _ calls: [HTTP2Call], _ continuation: AsyncStream<[HTTP2Result]>.Continuation, until end: NIODeadline? = nil
-    ) {
+    init(_ calls: [HTTP2Call], _ continuation: AsyncStream<[HTTP2Result]>.Continuation, until end: NIODeadline?) {
         self.calls = calls
         self.continuation = continuation
         self.end = end

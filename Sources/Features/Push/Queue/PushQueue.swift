@@ -18,15 +18,10 @@ public final class PushQueue: Pusher {
     private let owner: String
     private let wakes: [AsyncStream<Void>]
     private let wakers: [AsyncStream<Void>.Continuation]
-    private let running = Mutex<[Int: Work]>([:])
+    private let running = Mutex<[Int: (range: Int64, task: Task<Void, Never>)]>([:])
     private let unsettled = Mutex<[Int64]>([])
     private let lastRun = Atomic(0)
     private let changes = Mutex<@Sendable (String) async -> Void>({ _ in })
-
-    private struct Work {
-        let range: Int64
-        let task: Task<Void, Never>
-    }
 
     private static let atOnce = 4
     private static let grace = Duration.seconds(5)
@@ -246,7 +241,7 @@ public final class PushQueue: Pusher {
                 slots.recordDone()
                 waker.yield()
             }
-            running[number] = Work(range: range.id, task: task)
+            running[number] = (range.id, task)
         }
     }
 

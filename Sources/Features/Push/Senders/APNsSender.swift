@@ -86,10 +86,7 @@ package final class APNsSender: PushSender {
         return steps + [await client.check(host)]
     }
 
-    package func send(
-        _ message: PushMessage, to devices: [PushDevice],
-        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
-    ) async {
+    package func send(_ message: PushMessage, to devices: [PushDevice], report: (PushOutcomes) async -> Void) async {
         guard let data = message.data else {
             return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
         }
@@ -106,7 +103,7 @@ package final class APNsSender: PushSender {
 
     private func send(
         _ message: PushMessage, _ body: ByteBuffer, _ app: String?, _ devices: [PushDevice], _ indices: [Int],
-        isRetry: Bool, _ report: ([(index: Int, outcome: PushOutcome)]) async -> Void
+        isRetry: Bool, _ report: (PushOutcomes) async -> Void
     ) async {
         var headers = APNsForm.headers(message, topic: app)
         var authorization: String?
@@ -121,7 +118,7 @@ package final class APNsSender: PushSender {
         }
         var calls: [HTTP2Call] = []
         var positions: [Int] = []
-        var bad: [(index: Int, outcome: PushOutcome)] = []
+        var bad: PushOutcomes = []
         for index in indices {
             if let path = APNsForm.path(devices[index].token) {
                 calls.append(
@@ -136,7 +133,7 @@ package final class APNsSender: PushSender {
         if !bad.isEmpty { await report(bad) }
         var expired: [Int] = []
         for await results in client.send(calls, until: message.expiry.map { Double($0) / 1000 }) {
-            var known: [(index: Int, outcome: PushOutcome)] = []
+            var known: PushOutcomes = []
             for result in results {
                 let index = positions[result.index]
                 switch result.outcome {

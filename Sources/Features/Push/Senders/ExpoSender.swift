@@ -29,10 +29,7 @@ final class ExpoSender: PushSender {
         }
     }
 
-    func send(
-        _ message: PushMessage, to devices: [PushDevice],
-        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
-    ) async {
+    func send(_ message: PushMessage, to devices: [PushDevice], report: (PushOutcomes) async -> Void) async {
         guard let data = message.data else {
             return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
         }
@@ -71,13 +68,11 @@ final class ExpoSender: PushSender {
     ///
     /// - Returns: The outcomes, or the reason why the whole request was rejected.
     private func send(_ messages: [JSONValue], _ indices: Range<Int>) async
-        -> (outcomes: [(index: Int, outcome: PushOutcome)], refusal: String?)
+        -> (outcomes: PushOutcomes, refusal: String?)
     {
         var headers = [("Content-Type", "application/json"), ("Accept", "application/json")]
         if let token = settings.accessToken { headers.append(("Authorization", "Bearer \(token)")) }
-        func all(_ outcome: PushOutcome) -> (outcomes: [(index: Int, outcome: PushOutcome)], refusal: String?) {
-            (indices.map { ($0, outcome) }, nil)
-        }
+        func all(_ outcome: PushOutcome) -> (PushOutcomes, String?) { (indices.map { ($0, outcome) }, nil) }
         guard !Task.isCancelled else { return all(.unreached("the server is stopping")) }
         do {
             let reply = try await caller.send(

@@ -3,6 +3,7 @@ import NIOCore
 import NIOHPACK
 import NIOSSL
 import Outgoing
+import ParseModel
 import Platform
 import ServerConfiguration
 
@@ -60,8 +61,7 @@ final class FCMSender: PushSender {
         settings.isForApple
             ? FCMForm.apple(message)
             : FCMForm.android(
-                message, now: Int64(Date.now.timeIntervalSince1970 * 1000),
-                makesNotification: settings.makesNotifications)
+                message, now: ParseDate.now.milliseconds, makesNotification: settings.makesNotifications)
     }
 
     func size(of message: PushMessage) -> Int? { JSONValue.object(form(message)).serialized().count }
@@ -79,10 +79,7 @@ final class FCMSender: PushSender {
         return [("Google issues an access token", nil), await client.check(host)]
     }
 
-    func send(
-        _ message: PushMessage, to devices: [PushDevice],
-        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
-    ) async {
+    func send(_ message: PushMessage, to devices: [PushDevice], report: (PushOutcomes) async -> Void) async {
         // The request is the same for every device except for the token.
         var start = Array("{\"message\":{".utf8)
         let members = JSONValue.object(form(message)).serialized().dropFirst().dropLast()
@@ -92,21 +89,17 @@ final class FCMSender: PushSender {
         // Firebase must not get invalid tokens: its rejection would look as if the message were at fault.
         let bad = devices.indices.filter { !accepts(devices[$0].token) }
         if !bad.isEmpty { await report(bad.map { ($0, .failed("InvalidRegistration")) }) }
-        await send(
-            Envelope(start: start, end: end, expiry: message.expiry.map { Double($0) / 1000 }), devices,
-            devices.indices.filter { accepts(devices[$0].token) }, refused: nil, report)
+        let envelope = (start: start, end: end, expiry: message.expiry.map { Double($0) / 1000 })
+        let good = devices.indices.filter { accepts(devices[$0].token) }
+        await send(envelope, devices, good, refused: nil, report)
     }
 
     /// The request around a device's token. The expiry is in seconds since 1970.
-    private struct Envelope {
-        let start: [UInt8]
-        let end: [UInt8]
-        let expiry: Double?
-    }
+    private typealias Envelope = (start: [UInt8], end: [UInt8], expiry: Double?)
 
     private func send(
         _ envelope: Envelope, _ devices: [PushDevice], _ indices: [Int], refused: String?,
-        _ report: ([(index: Int, outcome: PushOutcome)]) async -> Void
+        _ report: (PushOutcomes) async -> Void
     ) async {
         let bearer: String
         do {
@@ -132,7 +125,7 @@ final class FCMSender: PushSender {
         }
         var unauthenticated: [Int] = []
         for await results in client.send(calls, until: envelope.expiry) {
-            var known: [(index: Int, outcome: PushOutcome)] = []
+            var known: PushOutcomes = []
             for result in results {
                 let index = indices[result.index]
                 switch result.outcome {

@@ -7,15 +7,10 @@ import Synchronization
 ///
 /// All requests share one token. Apple rejects tokens older than an hour, and limits new ones to one every 20 minutes.
 package final class ProviderToken: Sendable {
-    private struct Cached {
-        var text: String
-        var at: Double
-    }
-
     private let key: P256.Signing.PrivateKey
     private let keyId: String
     private let teamId: String
-    private let cached = Mutex<Cached?>(nil)
+    private let cached = Mutex<(text: String, at: Double)?>(nil)
 
     /// The age at which a token is replaced, in seconds.
     static let longest = 55.0 * 60
@@ -52,7 +47,7 @@ package final class ProviderToken: Sendable {
     private func store(_ text: String, _ now: Double) -> String {
         cached.withLock { cached in
             if let cached, now - cached.at < Self.shortest, now >= cached.at { return cached.text }
-            cached = Cached(text: text, at: now)
+            cached = (text, now)
             return text
         }
     }

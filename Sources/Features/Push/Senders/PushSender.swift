@@ -36,10 +36,7 @@ package protocol PushSender: Sendable {
     /// Sends the same message to several devices.
     ///
     /// - Parameter report: Receives outcomes by device index as they become known, once per device unless cancelled.
-    func send(
-        _ message: PushMessage, to devices: [PushDevice],
-        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
-    ) async
+    func send(_ message: PushMessage, to devices: [PushDevice], report: (PushOutcomes) async -> Void) async
 
     /// Returns the payload size in bytes, or nil if the message has no payload.
     func size(of message: PushMessage) -> Int?

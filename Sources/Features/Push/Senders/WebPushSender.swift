@@ -113,10 +113,7 @@ final class WebPushSender: PushSender {
         }
     }
 
-    func send(
-        _ message: PushMessage, to devices: [PushDevice],
-        report: ([(index: Int, outcome: PushOutcome)]) async -> Void
-    ) async {
+    func send(_ message: PushMessage, to devices: [PushDevice], report: (PushOutcomes) async -> Void) async {
         guard let data = message.data else {
             return await report(devices.indices.map { ($0, .failed("MissingPayload")) })
         }
