@@ -13,29 +13,22 @@ public struct FileCheck: Sendable {
     }
 
     private let storage: any FileStorage
-    private let rights: Rights
-
     /// The provider's permission names, or empty strings if the provider has none.
-    private struct Rights {
-        var (store, read, list, delete) = ("", "", "", "")
-
-        init(_ store: Configuration.FileStore) {
-            switch store {
-            case .s3:
-                (self.store, read) = (" (s3:PutObject)", " (s3:GetObject)")
-                (list, delete) = (" (s3:ListBucket)", " (s3:DeleteObject)")
-            case .google:
-                (self.store, read) = (" (storage.objects.create)", " (storage.objects.get)")
-                (list, delete) = (" (storage.objects.list)", " (storage.objects.delete)")
-            case .disk, .postgres: break
-            }
-        }
-    }
+    private let rights: (store: String, read: String, list: String, delete: String)
 
     /// - Parameter store: The configuration of the storage, which determines the names of permissions.
     public init(_ storage: any FileStorage, of store: Configuration.FileStore = .disk) {
         self.storage = storage
-        rights = Rights(store)
+        rights =
+            switch store {
+            case .s3: (" (s3:PutObject)", " (s3:GetObject)", " (s3:ListBucket)", " (s3:DeleteObject)")
+            case .google:
+                (
+                    " (storage.objects.create)", " (storage.objects.get)", " (storage.objects.list)",
+                    " (storage.objects.delete)"
+                )
+            case .disk, .postgres: ("", "", "", "")
+            }
     }
 
     /// Tests all operations, even after a failure.

@@ -136,7 +136,7 @@ package final class S3Client: Sendable {
             } catch let failure as HTTPCallFailure where failure.kind == .busy {
                 // All local connections are busy, which doesn't mean that the store is down.
                 breaker.abandoned(isProbe: isProbe)
-                log(failure, request)
+                log(failure, request.method)
                 throw FileStorageError.unavailable(retryAfter: 1)
             } catch let failure as HTTPCallFailure {
                 meters.add(request.operation, .unavailable, .now - moment)
@@ -152,7 +152,7 @@ package final class S3Client: Sendable {
                 throw error
             }
             guard attempt < bucket.attempts, !breaker.isClosed, budget.spend() else {
-                log(reason, request)
+                log(reason, request.method)
                 throw FileStorageError.unavailable(retryAfter: max(1, Int(wait ?? 1)))
             }
             let longest = 0.1 * Double(attempt)
@@ -171,17 +171,15 @@ package final class S3Client: Sendable {
         do {
             return (answer, try await answer.body.collect(upTo: 8 * 1024 * 1024))
         } catch let failure as HTTPCallFailure {
-            log(failure, request)
+            log(failure, request.method)
             throw FileStorageError.unavailable(retryAfter: 1)
         }
     }
 
     /// Logs an error response and returns ``FileStorageError/refused``. Returns other errors unchanged.
     func refusal(_ failure: any Error, _ request: String) -> any Error {
-        guard let failure = failure as? S3Failure else { return failure }
-        logger.error(
-            "file store request failed",
-            metadata: ["action": "\(request)", "bucket": "\(bucket.bucket)", "reason": "\(failure)"])
+        guard failure is S3Failure else { return failure }
+        log(failure, request)
         return FileStorageError.refused
     }
 
@@ -205,24 +203,21 @@ package final class S3Client: Sendable {
     ///
     /// - Returns: Whether to send the request again.
     private func correct(_ failure: S3Failure, signed moment: ContinuousClock.Instant) async throws -> Bool {
-        switch failure.code {
-        case "RequestTimeTooSkewed":
-            guard let seconds = failure.date.flatMap({ StoreDate.seconds(ofHTTPDate: $0) }) else { return false }
-            let offset = seconds - Int(Date().timeIntervalSince1970)
-            clockOffset.withLock { $0 = offset }
-            logger.warning(
-                "clock differs from the file store's, signing with the store's time",
-                metadata: ["seconds": "\(offset)"])
-            return true
-        default:
+        guard failure.code == "RequestTimeTooSkewed" else {
             return await signer.renew(after: failure, signed: moment)
         }
+        guard let seconds = failure.date.flatMap({ StoreDate.seconds(ofHTTPDate: $0) }) else { return false }
+        let offset = seconds - Int(Date().timeIntervalSince1970)
+        clockOffset.withLock { $0 = offset }
+        logger.warning(
+            "clock differs from the file store's, signing with the store's time", metadata: ["seconds": "\(offset)"])
+        return true
     }
 
-    private func log(_ reason: any Error, _ request: S3Request) {
+    private func log(_ reason: any Error, _ action: String) {
         logger.error(
             "file store request failed",
-            metadata: ["action": "\(request.method)", "bucket": "\(bucket.bucket)", "reason": "\(reason)"])
+            metadata: ["action": "\(action)", "bucket": "\(bucket.bucket)", "reason": "\(reason)"])
     }
 }
 

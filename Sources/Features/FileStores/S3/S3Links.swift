@@ -7,20 +7,14 @@ import Synchronization
 
 /// Creates direct URLs of objects. Never waits, because URLs are created while rows are encoded.
 final class S3Links: Sendable {
-    /// Signing state reused for a while, so that clients' caches find the same URLs.
-    private struct Moment {
-        let credentials: AWSCredentials
-        let start: Int
-        let query: PresignedQuery
-    }
-
     private let direct: Configuration.DirectFiles
     private let address: S3Address
     private let prefix: String
     private let region: String
     private let client: S3Client
     private let preservesNames: Bool
-    private let moment = Mutex<Moment?>(nil)
+    /// Signing state reused for a while, so that clients' caches find the same URLs.
+    private let moment = Mutex<(credentials: AWSCredentials, start: Int, query: PresignedQuery)?>(nil)
 
     /// Creates the links, or returns nil if clients must download files from the server.
     init?(_ client: S3Client, preservesNames: Bool) {
@@ -63,7 +57,7 @@ final class S3Links: Sendable {
             let query = PresignedQuery(
                 signature, host: address.host, lifetime: lifetime,
                 at: Date(timeIntervalSince1970: Double(start)))
-            moment = Moment(credentials: credentials, start: start, query: query)
+            moment = (credentials, start, query)
             return query
         }
     }

@@ -67,15 +67,16 @@ package struct S3Upload {
         }
     }
 
-    /// Returns the time limit for a body: 30 seconds plus one second per 256 KiB.
-    private static func limit(_ size: Int) -> Duration { .seconds(30 + size / (256 * 1024)) }
+    private func put(_ part: Part.Full, _ request: S3Request) async throws -> (answer: HTTPStream, body: [UInt8]) {
+        var request = request
+        (request.content, request.digest) = (part.bytes, part.digest)
+        // One second per 256 KiB, after 30 seconds.
+        request.limit = .seconds(30 + part.bytes.readableBytes / (256 * 1024))
+        return try await client.exchange(request)
+    }
 
     private func sendWhole(_ part: Part.Full) async throws {
-        var request = S3Request("PUT", key, headers: headers)
-        (request.content, request.digest, request.limit) = (
-            part.bytes, part.digest, Self.limit(part.bytes.readableBytes)
-        )
-        let (answer, body) = try await client.exchange(request)
+        let (answer, body) = try await put(part, S3Request("PUT", key, headers: headers))
         // Without an ETag, the response is not the store's, but for example a login page, and nothing was stored.
         guard answer.header("ETag") != nil else {
             throw S3Failure(answer, body: body, reason: "the response has no ETag")
@@ -95,12 +96,8 @@ package struct S3Upload {
     }
 
     private func send(_ part: Part.Full, _ number: Int, _ id: String) async throws -> (Int, String) {
-        var request = S3Request(
-            "PUT", key, query: ["partNumber=\(number)", "uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"])
-        (request.content, request.digest, request.limit) = (
-            part.bytes, part.digest, Self.limit(part.bytes.readableBytes)
-        )
-        let (answer, body) = try await client.exchange(request)
+        let query = ["partNumber=\(number)", "uploadId=\(AWSSignature.encode(id, keepingSlashes: false))"]
+        let (answer, body) = try await put(part, S3Request("PUT", key, query: query))
         guard let tag = answer.header("ETag") else { throw S3Failure(answer, body: body) }
         return (number, tag)
     }
