@@ -7,10 +7,7 @@ import Synchronization
 
 /// Exchanges changes with the other processes on the same database through PostgreSQL notifications.
 struct ChangeRelay: Sendable {
-    private struct Waiting: Sendable {
-        let change: RelayedChange
-        let number: Int
-    }
+    private typealias Waiting = (change: RelayedChange, number: Int)
 
     private static let channel = "roost.change"
     /// The maximum size in bytes of queued changes while the database is slow or unavailable.
@@ -41,7 +38,7 @@ struct ChangeRelay: Sendable {
             mutating func append(_ change: RelayedChange) {
                 bytes += change.text.utf8.count
                 lastNumber += 1
-                waiting.append(Waiting(change: change, number: lastNumber))
+                waiting.append((change, lastNumber))
             }
 
             /// Skips a number and announces the next one, so that other processes notice the loss.

@@ -20,11 +20,7 @@ package struct ChangeSequence {
         let isKnown: Bool
     }
 
-    private struct Held {
-        let change: Change
-        let number: Int64
-        let deadline: ContinuousClock.Instant
-    }
+    private typealias Held = (change: Change, number: Int64, deadline: ContinuousClock.Instant)
 
     /// The time that a change waits for a missing predecessor.
     package static let timeForMissing = Duration.seconds(1)
@@ -68,7 +64,7 @@ package struct ChangeSequence {
         let time = isFull ? .zero : Self.time(change, last, mayBeLate: mayBeLate)
         var waiting = held.removeValue(forKey: key) ?? []
         let place = waiting.firstIndex { $0.number > number } ?? waiting.endIndex
-        waiting.insert(Held(change: change, number: number, deadline: now + time), at: place)
+        waiting.insert((change, number, now + time), at: place)
         heldCount += 1
         heldBytes += change.size
         let changes = drain(key, waiting, now)

@@ -20,12 +20,6 @@ actor LiveQueryConnection {
         var hasSession = false
     }
 
-    /// A subscription that arrived before the client connected, as some SDKs send it.
-    struct EarlySubscription {
-        let id: RequestID
-        let message: String
-    }
-
     struct SessionEnded: Error {}
     private struct TooSlow: Error {}
 
@@ -54,7 +48,8 @@ actor LiveQueryConnection {
     let inbox: ChangeInbox
     private let since = ParseDate.now
     var client: Client?
-    var early: [EarlySubscription] = []
+    /// Subscriptions that arrived before the client connected, as some SDKs send them.
+    var early: [(id: RequestID, message: String)] = []
     var subscriptions: Subscriptions
 
     /// - Parameters:

@@ -40,7 +40,7 @@ extension LiveQueryConnection {
         case .connect(let message): try await connect(message)
         case .subscribe(let id, let query, let token, let isUpdate):
             if client == nil, !isUpdate, keepsEarly(text) {
-                return early.append(EarlySubscription(id: id, message: text))
+                return early.append((id, text))
             }
             try await subscribe(id, query, token, size: text.utf8.count)
         case .unsubscribe(let id):
