@@ -29,9 +29,7 @@ actor GameCenterCertificates {
     struct NotTrusted: Error {}
 
     init(caller: HTTPCaller) {
-        certificates = SharedFetches { url in
-            .init(value: try await Self.certificate(at: url, caller), age: Self.keeping)
-        }
+        certificates = SharedFetches { url in (try await Self.certificate(at: url, caller), Self.keeping) }
     }
 
     /// Returns the key of a certificate.

@@ -18,12 +18,9 @@ struct IssuerKeys: Sendable {
             guard let keys = json["keys"]?.arrayValue else {
                 throw HTTPCallFailure(description: "the issuer's response has no keys")
             }
-            return .init(value: keys.compactMap(\.objectValue), age: age)
+            return (keys.compactMap(\.objectValue), age)
         }
-        descriptions = SharedFetches { url in
-            let (json, age) = try await Self.fetch(url, caller)
-            return .init(value: json, age: age)
-        }
+        descriptions = SharedFetches { url in try await Self.fetch(url, caller) }
     }
 
     /// Returns the issuer's keys with the given id. Some issuers reuse an id for several purposes or algorithms.

@@ -28,12 +28,8 @@ struct OpenIDProvider: AuthProvider {
     }
 
     private func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
-        guard let token = data["id_token"]?.stringValue, !token.isEmpty else {
-            throw TokenCheck.refused("id token is invalid for this user.")
-        }
-        guard let issuer = ProviderOptions.text(options["issuer"]) else {
-            throw TokenCheck.refused("id token is invalid for this user.")
-        }
+        guard let token = ProviderOptions.text(data["id_token"]), let issuer = ProviderOptions.text(options["issuer"])
+        else { throw TokenCheck.refused("id token is invalid for this user.") }
         let check = TokenCheck(
             keys: try await keysURL(of: issuer), issuers: [issuer],
             audiences: ProviderOptions.texts(options["clientId"]), algorithms: ["RS256", "ES256"])

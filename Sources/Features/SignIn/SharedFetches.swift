@@ -2,19 +2,11 @@ import Outgoing
 
 /// Fetches values from URLs and caches them. Concurrent requests for a URL share one fetch.
 actor SharedFetches<Value: Sendable> {
-    struct Fetched: Sendable {
-        var value: Value
-        /// The time for which the value is cached.
-        var age: Duration
-    }
-
-    private struct Cached {
-        var value: Value
-        var expiresAt: ContinuousClock.Instant
-    }
+    /// A value, and the time for which it is cached.
+    typealias Fetched = (value: Value, age: Duration)
 
     private let fetch: @Sendable (String) async throws -> Fetched
-    private var cached: [String: Cached] = [:]
+    private var cached: [String: (value: Value, expiresAt: ContinuousClock.Instant)] = [:]
     private var underWay: [String: Task<Fetched, any Error>] = [:]
     /// The times of failed fetches. A failing URL is not fetched again for two seconds.
     private var failures: [String: ContinuousClock.Instant] = [:]
@@ -56,7 +48,7 @@ actor SharedFetches<Value: Sendable> {
         defer { underWay[url] = nil }
         do {
             let fetched = try await task.value
-            cached[url] = Cached(value: fetched.value, expiresAt: .now + fetched.age)
+            cached[url] = (fetched.value, .now + fetched.age)
             failures[url] = nil
             return fetched.value
         } catch {

@@ -64,7 +64,7 @@ struct TokenProvider: AuthProvider {
     ///
     /// - Throws: `ParseError` 101.
     func claims(_ data: JSONObject, _ options: JSONObject) async throws -> JSONObject {
-        guard let token = data[rules.member]?.stringValue, !token.isEmpty else {
+        guard let token = ProviderOptions.text(data[rules.member]) else {
             throw TokenCheck.refused(rules.missing)
         }
         let read = rules.read(options)
