@@ -76,8 +76,8 @@ public final class MailWriter: Sendable {
         var (subjects, texts): (JSONObject, JSONObject) = ([:], [:])
         func place(_ name: String) -> String { PlaceholderText.placeholder(name, delivery.templates.syntax) }
         for (key, language) in [("default", .english), ("de", .german)] as [(Name, MailTexts.Language)] {
-            let (subject, text) = MailTexts(language: language).text(
-                kind, appName: place("appName"), link: place("link"), username: place("username"),
+            let (subject, text) = MailTexts.text(
+                kind, in: language, appName: place("appName"), link: place("link"), username: place("username"),
                 email: place("email"))
             (subjects[key], texts[key]) = (.string(subject), .string(text))
         }
@@ -128,9 +128,9 @@ public final class MailWriter: Sendable {
         let locales = locales(of: content)
         let values = values(content, recipient, locales, template?.source)
         let plain = TemplateValues.make(values) { $0 }
-        let builtIn = MailTexts(language: Self.builtInLanguage(locales)).text(
-            kind, appName: appName, link: values["link"]?.stringValue, username: content["username"]?.stringValue ?? "",
-            email: content["email"]?.stringValue ?? recipient)
+        let builtIn = MailTexts.text(
+            kind, in: Self.builtInLanguage(locales), appName: appName, link: values["link"]?.stringValue,
+            username: content["username"]?.stringValue ?? "", email: content["email"]?.stringValue ?? recipient)
         let subject = template?.subject?.text(in: locales)?.render(plain) ?? builtIn.subject
         let html = template?.html?.text(in: locales)?.render(Self.escaped(values))
         let text = template?.text?.text(in: locales)?.render(plain) ?? html.map(HTMLText.plain) ?? builtIn.text

@@ -2,10 +2,8 @@ import JSON
 import Operations
 
 /// The built-in texts of account emails.
-struct MailTexts: Sendable {
-    enum Language: Sendable { case english, german }
-
-    let language: Language
+enum MailTexts {
+    enum Language { case english, german }
 
     /// Returns the subject and text of an email.
     ///
@@ -13,10 +11,14 @@ struct MailTexts: Sendable {
     ///   - link: The link in the email, or nil for a notification.
     ///   - username: The user name, or empty to leave it out.
     ///   - email: The address that the email is about.
-    func text(_ kind: AccountMail.Kind, appName: String, link: String?, username: String, email: String) -> (
-        subject: String, text: String
-    ) {
-        let words = words(kind, appName, username, email)
+    static func text(
+        _ kind: AccountMail.Kind, in language: Language, appName: String, link: String?, username: String, email: String
+    ) -> (subject: String, text: String) {
+        let words =
+            switch language {
+            case .english: english(kind, appName, username.isEmpty ? "" : " (your username is '\(username)')", email)
+            case .german: german(kind, appName, username.isEmpty ? "" : " (Benutzername: „\(username)“)", email)
+            }
         let greeting = language == .english ? "Hi," : "Hallo,"
         let end = link.map { "\(words.last)\n\($0)" } ?? words.last
         return (words.subject, "\(greeting)\n\n\(words.sentence)\n\n\(end)\n")
@@ -24,13 +26,6 @@ struct MailTexts: Sendable {
 
     /// A subject, a sentence about what happened, and instructions.
     private typealias Words = (subject: String, sentence: String, last: String)
-
-    private func words(_ kind: AccountMail.Kind, _ appName: String, _ username: String, _ email: String) -> Words {
-        switch language {
-        case .english: Self.english(kind, appName, username.isEmpty ? "" : " (your username is '\(username)')", email)
-        case .german: Self.german(kind, appName, username.isEmpty ? "" : " (Benutzername: „\(username)“)", email)
-        }
-    }
 
     private static func english(_ kind: AccountMail.Kind, _ appName: String, _ known: String, _ email: String) -> Words
     {
