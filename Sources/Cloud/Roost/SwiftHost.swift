@@ -40,9 +40,7 @@ package final class SwiftHost: CloudHost {
             return try await InstrumentationContext.$current.withValue(span.context) {
                 try await entry.handler(call, details)
             }
-        } catch let error as ParseError {
-            throw error
-        } catch let error as CancellationError {
+        } catch let error where error is ParseError || error is CancellationError {
             throw error
         } catch {
             throw CloudFailure("\(error)")

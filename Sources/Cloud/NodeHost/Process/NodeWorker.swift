@@ -64,24 +64,16 @@ final class NodeWorker: Sendable {
     /// Starts a process and waits until it has loaded the file.
     ///
     /// - Throws: `StartFailure` if the process can't be started or doesn't load the file in time, or another error if
-    ///   its folder or socket can't be created.
+    ///   its folders or socket can't be created.
     static func start(
         _ settings: NodeSettings, owner: WorkerOwner, serverURL: String, on group: MultiThreadedEventLoopGroup,
         logger: Logger
     ) async throws -> NodeWorker {
         let worker = NodeWorker(settings, owner: owner, serverURL: serverURL, logger: logger)
         owner.living.add(worker)
-        let folder: HostFolder
         do {
-            folder = try HostFolder()
+            try await worker.open(on: group)
         } catch {
-            worker.finish("")
-            throw error
-        }
-        do {
-            try await worker.open(folder, on: group)
-        } catch {
-            folder.remove()
             worker.finish("")
             throw error
         }
@@ -100,9 +92,11 @@ final class NodeWorker: Sendable {
         }
     }
 
-    /// Starts the process and waits until it has loaded cloud code, has failed or has timed out. Then removes `folder`,
-    /// which only the start needs.
-    private func open(_ folder: HostFolder, on group: MultiThreadedEventLoopGroup) async throws {
+    /// Starts the process and waits until it has loaded cloud code, has failed or has timed out.
+    private func open(on group: MultiThreadedEventLoopGroup) async throws {
+        // Only the start needs this folder.
+        let folder = try HostFolder()
+        defer { folder.remove() }
         if settings.app != nil || !settings.routes.isEmpty {
             let folder = try HostFolder.forApp()
             state.withLock { $0.appFolder = folder }
@@ -131,7 +125,6 @@ final class NodeWorker: Sendable {
         }
         // Closing the listener removes its socket, which must not happen while the folder is removed.
         await listener.close()
-        folder.remove()
     }
 
     private func run(_ command: NodeProcess.Command, on group: MultiThreadedEventLoopGroup) async {

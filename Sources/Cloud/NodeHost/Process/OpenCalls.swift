@@ -6,11 +6,9 @@ import Synchronization
 
 /// The calls that were sent to a process and have no result yet.
 final class OpenCalls: Sendable {
-    private struct Entry {
-        let call: CloudCall
-        let sender: Sender
-        var continuation: CheckedContinuation<JSONObject, any Error>?
-    }
+    private typealias Entry = (
+        call: CloudCall, sender: Sender, continuation: CheckedContinuation<JSONObject, any Error>
+    )
 
     private struct State {
         var isClosed = false
@@ -47,23 +45,23 @@ final class OpenCalls: Sendable {
                 let failure: (any Error)? = state.withLock { state in
                     if state.isClosed { return Closed() }
                     if Task.isCancelled { return CancellationError() }
-                    state.entries[number] = Entry(call: call, sender: sender, continuation: continuation)
+                    state.entries[number] = (call, sender, continuation)
                     return nil
                 }
                 if let failure { return continuation.resume(throwing: failure) }
-                do { try send(number) } catch { remove(number)?.continuation?.resume(throwing: error) }
+                do { try send(number) } catch { remove(number)?.continuation.resume(throwing: error) }
             }
         } onCancel: {
             guard let entry = remove(number) else { return }
             giveUp(number)
-            entry.continuation?.resume(throwing: CancellationError())
+            entry.continuation.resume(throwing: CancellationError())
         }
     }
 
     private func remove(_ number: Int) -> Entry? { state.withLock { $0.entries.removeValue(forKey: number) } }
 
     /// Returns a result to the caller. Ignored if the caller has stopped waiting.
-    func answer(_ number: Int, _ message: JSONObject) { remove(number)?.continuation?.resume(returning: message) }
+    func answer(_ number: Int, _ message: JSONObject) { remove(number)?.continuation.resume(returning: message) }
 
     /// Forwards a job's progress message.
     func progress(_ number: Int, _ text: String) { call(number)?.message?(text) }
@@ -82,6 +80,6 @@ final class OpenCalls: Sendable {
             defer { state.entries = [:] }
             return state.entries
         }
-        for entry in entries.values { entry.continuation?.resume(throwing: Self.stopped) }
+        for entry in entries.values { entry.continuation.resume(throwing: Self.stopped) }
     }
 }
