@@ -3,6 +3,7 @@ import FileStorage
 import FileStores
 public import HTTP
 import JSON
+import Limits
 import LiveQuery
 public import Logging
 import Mail
@@ -185,13 +186,11 @@ public struct RoostServer: Service {
     public func run() async throws {
         let running: [Running] = features.map { feature in (feature, Task { await feature.run() }) }
         try await withGracefulShutdownHandler {
-            do {
+            try await withCleanup {
                 try await listen()
-            } catch {
+            } cleanUp: {
                 await stop(running)
-                throw error
             }
-            await stop(running)
         } onGracefulShutdown: {
             monitoring.readiness.enter(.draining)
         }

@@ -35,7 +35,7 @@ extension Server {
             }
             return try Server(arguments: arguments, environment: environment, app: app)
         }
-        let report = AppReport(app, try? result.get(), mistakes: mistakes)
+        let report = AppReport(app: app, deployment: try? result.get(), mistakes: mistakes)
         try OpenFile.standardOutput.write((report.lines.joined(separator: "\n") + "\n").utf8)
         if let target, mistakes.isEmpty { try report.write(to: target) }
         guard app.undecided.isEmpty, mistakes.isEmpty else {
@@ -47,17 +47,9 @@ extension Server {
 }
 
 private struct AppReport {
-    private let app: ServedApp
-    private let configuration: Configuration?
-    private let warnings: [String]
-    private let mistakes: [String]
-
-    init(_ app: ServedApp, _ deployment: Deployment?, mistakes: [String]) {
-        self.app = app
-        configuration = deployment?.configuration
-        warnings = deployment?.warnings ?? []
-        self.mistakes = mistakes
-    }
+    let app: ServedApp
+    let deployment: Deployment?
+    let mistakes: [String]
 
     var lines: [String] {
         let options = app.options.keys.compactMap { name -> AppNote? in
@@ -77,7 +69,7 @@ private struct AppReport {
 
     private func hint(_ name: String) -> String? {
         let start = "option \(name) "
-        return warnings.first { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
+        return deployment?.warnings.first { $0.hasPrefix(start) }.map { String($0.dropFirst(start.count)) }
     }
 
     private static func withoutMasked(_ value: JSONValue) -> JSONValue? {
@@ -94,7 +86,7 @@ private struct AppReport {
     ///
     /// - Throws: `ConfigurationError` if the file exists, and errors of writing it.
     func write(to path: String) throws {
-        guard let configuration else { return }
+        guard let configuration = deployment?.configuration else { return }
         guard !FileManager.default.fileExists(atPath: path) else {
             throw ConfigurationError("\(path) already exists. Choose another file name")
         }
