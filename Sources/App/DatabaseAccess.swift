@@ -10,7 +10,7 @@ package struct DatabaseAccess: Sendable {
     private let deployment: Deployment
     private let logger: Logger
 
-    package init(_ deployment: Deployment, logger: Logger) {
+    package init(_ deployment: Deployment, logger: Logger = LogOutput.quiet) {
         self.deployment = deployment
         self.logger = logger
     }

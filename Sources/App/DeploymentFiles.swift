@@ -1,13 +1,11 @@
 import FileStorage
 import FileStores
 import Limits
-import Logging
 import ServerConfiguration
 
 /// Access to a deployment's uploaded files for commands that run without the server.
 struct DeploymentFiles: Sendable {
     let deployment: Deployment
-    let logger: Logger
 
     /// Runs `body` with the files as they are stored, possibly encrypted, including those of fallback stores.
     ///
@@ -20,7 +18,7 @@ struct DeploymentFiles: Sendable {
         let stores = [configuration.fileStore] + configuration.fileStoreFallbacks
         return try await with(stores, database, body) { database in
             try FileStoreFactory.storage(
-                configuration, folder: deployment.filesDirectory, database: database, logger: logger)
+                configuration, folder: deployment.filesDirectory, database: database, logger: LogOutput.quiet)
         }
     }
 
@@ -34,7 +32,7 @@ struct DeploymentFiles: Sendable {
         let folder = folder.map { "\(deployment.dataFolder)/\($0)" } ?? deployment.filesDirectory
         return try await with([store], nil, body) { database in
             try FileStoreFactory.storage(
-                store, deployment.configuration, folder: folder, database: database, logger: logger)
+                store, deployment.configuration, folder: folder, database: database, logger: LogOutput.quiet)
         }
     }
 
@@ -44,7 +42,7 @@ struct DeploymentFiles: Sendable {
     ) async throws -> R {
         let isInDatabase = stores.contains { if case .postgres = $0 { true } else { false } }
         if isInDatabase, database == nil {
-            return try await DatabaseAccess(deployment, logger: logger).withConnectionString { uri in
+            return try await DatabaseAccess(deployment).withConnectionString { uri in
                 try await with(stores, uri, body, make: make)
             }
         }

@@ -1,20 +1,15 @@
 import Encoding
 import FileStorage
 import FileStores
-package import Logging
 import Platform
 import ServerConfiguration
 
 /// `roost files` and `roost doctor --files`: work on the file stores of a deployment without the server.
 package struct StoreWork: Sendable {
     private let deployment: Deployment
-    private let logger: Logger
-    private var files: DeploymentFiles { DeploymentFiles(deployment: deployment, logger: logger) }
+    private var files: DeploymentFiles { DeploymentFiles(deployment: deployment) }
 
-    package init(_ deployment: Deployment, logger: Logger) {
-        self.deployment = deployment
-        self.logger = logger
-    }
+    package init(_ deployment: Deployment) { self.deployment = deployment }
 
     package typealias CopyReport = FileCopy.Report
 

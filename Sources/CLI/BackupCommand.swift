@@ -64,10 +64,8 @@ extension ScriptArguments {
         _ body: @escaping @Sendable (Deployment, String, ProgressLines) async throws -> Void
     ) async throws {
         let (file, rest) = try CommandRun.target(arguments, called: name, of: command)
-        let isForScripts = json
-        try await CommandRun.run(isForScripts: isForScripts) {
-            let deployment = try CommandRun.deployment(rest)
-            try await body(deployment, file, ProgressLines(isForScripts: isForScripts))
+        try await run(rest) { deployment, lines in
+            try await body(deployment, file, lines)
             return 0
         }
     }

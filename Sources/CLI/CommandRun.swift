@@ -71,4 +71,17 @@ struct ScriptArguments: ParsableArguments {
 
     @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
     var arguments: [String] = []
+
+    /// Runs a command with the deployment and the output given by the arguments.
+    ///
+    /// - Parameter rest: The arguments of the deployment, or nil for all.
+    /// - Throws: `ExitCode` if the status isn't 0.
+    func run(
+        _ rest: [String]? = nil, _ body: @escaping @Sendable (Deployment, ProgressLines) async throws -> Int32
+    ) async throws {
+        let (arguments, isForScripts) = (rest ?? arguments, json)
+        try await CommandRun.run(isForScripts: isForScripts) {
+            try await body(CommandRun.deployment(arguments), ProgressLines(isForScripts: isForScripts))
+        }
+    }
 }

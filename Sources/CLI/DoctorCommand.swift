@@ -29,27 +29,22 @@ struct DoctorCommand: AsyncParsableCommand {
     @Flag(help: "Also count the files in each store, which lists whole buckets.")
     var files = false
 
-    @Flag(help: "Print the findings as JSON.")
-    var json = false
-
-    @Argument(parsing: .allUnrecognized, help: CommandRun.configurationHelp)
-    var arguments: [String] = []
+    @OptionGroup var common: ScriptArguments
 
     func validate() throws {
         guard rows > 0 else { throw ValidationError("--rows must be more than 0") }
         if yes, !fix { throw ValidationError("--yes requires --fix") }
-        if fix, !yes, json || isatty(STDIN_FILENO) != 1 {
+        if fix, !yes, common.json || isatty(STDIN_FILENO) != 1 {
             throw ValidationError(
                 "--fix needs a terminal and can't be combined with --json. Add --yes to apply all fixes")
         }
     }
 
     func run() async throws {
-        let (arguments, isForScripts, fixes, asks, rows, counts) = (arguments, json, fix, !yes, rows, files)
-        try await CommandRun.run(isForScripts: isForScripts) {
-            let deployment = try CommandRun.deployment(arguments)
-            let stores = counts ? try await StoreWork(deployment, logger: LogOutput.quiet).sizes() : []
-            return try await DatabaseAccess(deployment, logger: LogOutput.quiet).withClient { client in
+        let (isForScripts, fixes, asks, rows, counts) = (common.json, fix, !yes, rows, files)
+        try await common.run { deployment, _ in
+            let stores = counts ? try await StoreWork(deployment).sizes() : []
+            return try await DatabaseAccess(deployment).withClient { client in
                 let doctor = Doctor(client: client, rows: rows)
                 var report = try await doctor.examine()
                 if !isForScripts { print(TerminalText.plain(DoctorText.of(report, stores)), terminator: "") }

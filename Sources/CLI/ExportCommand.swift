@@ -46,18 +46,13 @@ struct ExportCommand: AsyncParsableCommand {
             }
             request.since = date
         }
-        let (isForScripts, wanted) = (common.json, request)
-        try await CommandRun.run(isForScripts: isForScripts) {
-            try await Self.export(wanted, rest, isForScripts)
-        }
+        try await common.run(rest) { [request] in try await Self.export(request, $0, $1) }
     }
 
     private static func export(
-        _ request: Export.Request, _ arguments: [String], _ isForScripts: Bool
+        _ request: Export.Request, _ deployment: Deployment, _ lines: ProgressLines
     ) async throws -> Int32 {
-        let deployment = try CommandRun.deployment(arguments)
-        let lines = ProgressLines(isForScripts: isForScripts)
-        let report = try await Export(deployment, request, logger: LogOutput.quiet) { progress in
+        let report = try await Export(deployment, request) { progress in
             switch progress {
             case .rows(let table, let count, let total): lines.step(table, count, of: total, unit: "rows")
             case .files(let count): lines.step("files", count, of: nil, unit: "files")

@@ -22,11 +22,8 @@ struct FilesCheckCommand: AsyncParsableCommand {
     @OptionGroup var common: ScriptArguments
 
     func run() async throws {
-        let (isForScripts, arguments) = (common.json, common.arguments)
-        try await CommandRun.run(isForScripts: isForScripts) {
-            let lines = ProgressLines(isForScripts: isForScripts)
-            let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
-            let isGood = try await work.check { name, failure in
+        try await common.run { deployment, lines in
+            let isGood = try await StoreWork(deployment).check { name, failure in
                 let reason = failure.map { JSONValue.string($0) } ?? .null
                 lines.done(
                     "\(name): \(failure ?? "done")", ["event": "step", "name": .string(name), "failure": reason])
@@ -79,12 +76,9 @@ struct FilesCopyCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (isForScripts, arguments) = (common.json, common.arguments)
         let (from, to, prefix, jobs, isDryRun, verifies) = (from, to, prefix, jobs, dryRun, verify)
-        try await CommandRun.run(isForScripts: isForScripts) {
-            let lines = ProgressLines(isForScripts: isForScripts)
-            let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
-            let report = try await work.copy(
+        try await common.run { deployment, lines in
+            let report = try await StoreWork(deployment).copy(
                 from: from, to: to, prefix: prefix, jobs: jobs, isDryRun: isDryRun, verifies: verifies
             ) {
                 lines.step("files", $0.copied + $0.skipped, of: nil, unit: "files")
@@ -139,15 +133,12 @@ struct FilesRotateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (isForScripts, arguments) = (common.json, common.arguments)
         let (isDryRun, jobs, keyFile) = (dryRun, jobs, oldKeyFile)
-        try await CommandRun.run(isForScripts: isForScripts) {
-            let lines = ProgressLines(isForScripts: isForScripts)
+        try await common.run { deployment, lines in
             let oldKey = try keyFile.map {
                 try String(contentsOfFile: $0, encoding: .utf8).trimmingLineBreaks()
             }
-            let work = StoreWork(try CommandRun.deployment(arguments), logger: LogOutput.quiet)
-            let report = try await work.rotate(oldKey: oldKey, jobs: jobs, isDryRun: isDryRun) {
+            let report = try await StoreWork(deployment).rotate(oldKey: oldKey, jobs: jobs, isDryRun: isDryRun) {
                 lines.step("files", $0.copied + $0.skipped, of: nil, unit: "files")
             }
             return FilesCopyCommand.end(report, lines, isDryRun ? "to encrypt" : "encrypted")

@@ -130,9 +130,7 @@ struct ImportCommand: AsyncParsableCommand {
         let lines = ImportLines(progress, isForScripts: isForScripts)
         let display = Task { await lines.follow() }
         defer { display.cancel() }
-        let report = try await DataImport(
-            deployment, from: source, options, progress: progress, logger: LogOutput.quiet
-        ).run()
+        let report = try await DataImport(deployment, from: source, options, progress: progress).run()
         display.cancel()
         await display.value
         lines.finish(report)

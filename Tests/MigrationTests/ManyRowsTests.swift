@@ -69,7 +69,7 @@ import Testing
                         "http://x/parse",
                     ], environment: [:], needsKeys: false)
                 let request = Export.Request(folder: folder.path + "/export")
-                _ = try await Export(deployment, request, logger: TestServer.quietLogger) { _ in }.run()
+                _ = try await Export(deployment, request) { _ in }.run()
                 let notes = try await LiveServerTests.download(LiveServerTests.address(server), to: folder)
                 #expect(notes.isEmpty)
                 for source in ["export", "live"] {

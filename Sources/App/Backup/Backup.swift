@@ -65,7 +65,7 @@ package struct Backup: Sendable {
         try checkFree()
         let access = DatabaseAccess(deployment, logger: logger)
         return try await access.withConnectionString { _ in
-            let time = ParseDate(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+            let time = ParseDate.now
             report(.copying)
             let database = LocalPostgres(dataFolder: deployment.postgresFolder, logger: logger)
             return try await database.withCopy { copy in

@@ -80,7 +80,7 @@ package struct ConsoleAccess {
 
     private func withBackend<R: Sendable>(_ body: @Sendable (Backend) async throws -> R) async throws -> R {
         let logger = LogOutput.quiet
-        return try await DatabaseAccess(deployment, logger: logger).withClient { client in
+        return try await DatabaseAccess(deployment).withClient { client in
             let catalog = SchemaCatalog(
                 client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: false, logger: logger)
             let store = ObjectStore(client: client, catalog: catalog, logger: logger)

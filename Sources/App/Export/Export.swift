@@ -2,7 +2,6 @@ import Crypto
 import Encoding
 import FileStorage
 import JSON
-import Logging
 import ParseModel
 import ParseStorage
 import Platform
@@ -45,16 +44,11 @@ package struct Export: Sendable {
 
     private let deployment: Deployment
     private let request: Request
-    private let logger: Logger
     private let report: @Sendable (Progress) -> Void
 
-    package init(
-        _ deployment: Deployment, _ request: Request, logger: Logger,
-        progress: @escaping @Sendable (Progress) -> Void
-    ) {
+    package init(_ deployment: Deployment, _ request: Request, progress: @escaping @Sendable (Progress) -> Void) {
         self.deployment = deployment
         self.request = request
-        self.logger = logger
         report = progress
     }
 
@@ -80,7 +74,7 @@ package struct Export: Sendable {
             hostedKey: configuration.fileKey)
         var wanted = DatabaseExport.Request(classes: request.classes, since: request.since, links: links)
         wanted.form = request.form
-        var (result, sums) = try await DatabaseAccess(deployment, logger: logger).withClient { client in
+        var (result, sums) = try await DatabaseAccess(deployment).withClient { client in
             try await DatabaseExport.run(client, wanted) { export in
                 var result = Report()
                 var sums = ""
@@ -155,7 +149,7 @@ package struct Export: Sendable {
         try folder.makeFolder("files")
         try folder.makeFolder("files/.metadata")
         var sums = ""
-        try await DeploymentFiles(deployment: deployment, logger: logger).withStored { stored in
+        try await DeploymentFiles(deployment: deployment).withStored { stored in
             let storage = Deployment.files(stored, deployment.configuration)
             try await storage.visit(prefix: "") { listed in
                 try Task.checkCancellation()

@@ -1,6 +1,5 @@
 import FileStorage
 import Limits
-import Logging
 import Migration
 import Outgoing
 import Platform
@@ -17,11 +16,9 @@ package struct DataImport: Sendable {
     private let source: Source
     private let options: ImportOptions
     private let progress: ImportProgress
-    private let logger: Logger
 
     package init(
-        _ deployment: Deployment, from source: Source, _ options: ImportOptions, progress: ImportProgress,
-        logger: Logger
+        _ deployment: Deployment, from source: Source, _ options: ImportOptions, progress: ImportProgress
     ) {
         self.deployment = deployment
         self.source = source
@@ -29,7 +26,6 @@ package struct DataImport: Sendable {
         options.scratch = deployment.dataFolder + "/import"
         self.options = options
         self.progress = progress
-        self.logger = logger
     }
 
     /// Imports the source, or only inspects it in a dry run. A cancelled import can be resumed.
@@ -56,10 +52,10 @@ package struct DataImport: Sendable {
     }
 
     private func importFolder(_ path: String) async throws -> ImportReport {
-        let run = ImportRun(path, options, progress, logger: logger)
+        let run = ImportRun(path, options, progress, logger: LogOutput.quiet)
         if options.isDryRun { return try await run.inspect() }
-        return try await DatabaseAccess(deployment, logger: logger).withConnectionString(makesDatabase: true) { uri in
-            try await DeploymentFiles(deployment: deployment, logger: logger).withStored(database: uri) { stored in
+        return try await DatabaseAccess(deployment).withConnectionString(makesDatabase: true) { uri in
+            try await DeploymentFiles(deployment: deployment).withStored(database: uri) { stored in
                 try await run.load(
                     into: uri, files: Deployment.files(stored, deployment.configuration), storedFiles: stored)
             }

@@ -1,5 +1,4 @@
 import JSON
-import Logging
 import ParseStorage
 package import Push
 import ServerConfiguration
@@ -61,7 +60,7 @@ package struct PushCheck {
         if let colon = target.utf8.firstIndex(of: UInt8(ascii: ":")) {
             return (Name(String(target[..<colon])), String(target[target.utf8.index(after: colon)...]), nil)
         }
-        let found = try await DatabaseAccess(deployment, logger: LogOutput.quiet).withClient {
+        let found = try await DatabaseAccess(deployment).withClient {
             try await PushTarget.find(target, $0)
         }
         guard let found else { throw ConfigurationError("no installation with objectId \(target)") }

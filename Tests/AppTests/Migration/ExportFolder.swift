@@ -40,7 +40,7 @@ struct ExportFolder: Sendable {
         var request = Export.Request(folder: path + "/" + name)
         change(&request)
         let deployment = try Deployment(arguments: arguments + further, environment: [:])
-        return try await Export(deployment, request, logger: TestServer.quietLogger, progress: progress).run()
+        return try await Export(deployment, request, progress: progress).run()
     }
 
     func json(_ file: String, in name: String = "out") throws -> JSONValue {
