@@ -260,7 +260,8 @@ let package = Package(
         .executableTarget(
             name: "RoostCommand",
             dependencies: [
-                "App", "Encoding", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Platform", "Push",
+                "App", "Encoding", "HTTP", "JSON", "Mail", "Migration", "ParseModel", "ParseStorage", "Platform",
+                "Push",
                 "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -70,7 +70,8 @@ import Testing
             "Telemetry", "Webhooks",
         ],
         "CLI": [
-            "App", "Encoding", "HTTP", "JSON", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration",
+            "App", "Encoding", "HTTP", "JSON", "Mail", "Migration", "ParseModel", "ParseStorage", "Push",
+            "ServerConfiguration",
         ],
         "Roost": [
             "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration", "Telemetry",

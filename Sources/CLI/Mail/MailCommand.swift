@@ -1,5 +1,6 @@
 import App
 import ArgumentParser
+import Mail
 
 struct MailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -47,7 +48,7 @@ struct MailTest: AsyncParsableCommand {
         let (address, rest) = try CommandRun.target(arguments, called: "address", of: Self.self)
         try await CommandRun.run(isForScripts: false) {
             let deployment = try CommandRun.deployment(rest)
-            print(try await TestMail.send(to: address, deployment))
+            print(try await MailTrial.send(to: address, deployment.configuration))
             return 0
         }
     }

@@ -1,36 +1,35 @@
-public import Outgoing
-public import ServerConfiguration
+import Limits
+import Outgoing
+package import ServerConfiguration
 
-/// Sends a test email immediately, without the queue.
-public struct MailTrial: Sendable {
-    private let delivery: Configuration.MailDelivery
-    private let transport: any MailTransport
-    private let appName: String
-
-    /// - Parameter caller: The HTTP client, or nil to create one if the transport needs it.
-    /// - Throws: `ConfigurationError` for invalid request bodies, or if the app's own adapter sends the emails.
-    public init(_ delivery: Configuration.MailDelivery, _ configuration: Configuration, caller: HTTPCaller?) throws {
-        self.delivery = delivery
-        transport = try MailTransports.transport(delivery, configuration.outgoing, caller)
-        appName = configuration.accountMail.appName ?? configuration.appId
-    }
-
-    /// Sends a test email.
+package enum MailTrial {
+    /// Sends a test email immediately, without the queue.
     ///
-    /// - Returns: The response of the mail server.
-    /// - Throws: ``CloudMail/Refused`` if no server accepted the email.
-    public func send(to address: String) async throws -> String {
+    /// - Returns: A success message with the mail server's response.
+    /// - Throws: `ConfigurationError` without an `emailAdapter` or with one of the app's own, ``CloudMail/Refused`` if no
+    ///   mail server accepts the email, or an error if the trusted certificates can't be read.
+    package static func send(to address: String, _ configuration: Configuration) async throws -> String {
+        guard let delivery = configuration.accountMail.delivery else {
+            throw ConfigurationError("emailAdapter is not configured (docs/accounts.md)")
+        }
+        let appName = configuration.accountMail.appName ?? configuration.appId
         let message = MailMessage(
             sender: delivery.sender, replyTo: delivery.replyTo, recipients: [address],
             subject: MIMEMessage.line("Test email from \(appName)"),
             text: "This is a test. If you can read it, \(appName) can send email.\n",
             values: ["appName": .string(appName), "email": .string(address)])
-        do {
-            return try await transport.send(message)
-        } catch let failure as MailFailure {
-            throw CloudMail.Refused(
-                description: "the email was not accepted: \(failure.reason)"
-                    + (failure.answer.isEmpty ? "" : ". The server replied: \(failure.answer)"))
+        let caller = delivery.transport.isHTTP ? try HTTPCaller(configuration.outgoing) : nil
+        return try await withCleanup {
+            do {
+                let answer = try await MailTransports.transport(delivery, configuration.outgoing, caller).send(message)
+                return "An email to \(address) was accepted. The server replied: \(answer)"
+            } catch let failure as MailFailure {
+                throw CloudMail.Refused(
+                    description: "the email was not accepted: \(failure.reason)"
+                        + (failure.answer.isEmpty ? "" : ". The server replied: \(failure.answer)"))
+            }
+        } cleanUp: {
+            await caller?.shutdown()
         }
     }
 }
