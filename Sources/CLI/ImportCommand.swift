@@ -67,11 +67,8 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (source, rest) = try source()
-        let (isForScripts, wanted) = (common.json, try options())
-        try await CommandRun.run(isForScripts: isForScripts) {
-            let deployment = try CommandRun.deployment(rest)
-            return try await Self.importData(source, wanted, deployment, isForScripts)
-        }
+        let wanted = try options()
+        try await common.run(rest) { try await Self.importData(source, wanted, $0, $1) }
     }
 
     private func source() throws -> (DataImport.Source, rest: [String]) {
@@ -124,10 +121,10 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private static func importData(
-        _ source: DataImport.Source, _ options: ImportOptions, _ deployment: Deployment, _ isForScripts: Bool
+        _ source: DataImport.Source, _ options: ImportOptions, _ deployment: Deployment, _ lines: ProgressLines
     ) async throws -> Int32 {
         let progress = ImportProgress()
-        let lines = ImportLines(progress, isForScripts: isForScripts)
+        let lines = ImportLines(progress: progress, lines: lines)
         let display = Task { await lines.follow() }
         defer { display.cancel() }
         let report = try await DataImport(deployment, from: source, options, progress: progress).run()

@@ -12,8 +12,8 @@ final class ProgressLines: Sendable {
         var isLineOpen = false
     }
 
-    private let isForScripts: Bool
-    private let isTerminal: Bool
+    let isForScripts: Bool
+    let isTerminal: Bool
     private let state = Mutex(State())
 
     init(isForScripts: Bool) {
@@ -29,12 +29,31 @@ final class ProgressLines: Sendable {
             if state.began?.name != name { state.began = (name, now) }
             guard now - state.lastPrinted >= .milliseconds(100) else { return nil }
             state.lastPrinted = now
-            state.isLineOpen = true
             let seconds = (now - (state.began?.time ?? now)) / .seconds(1)
             let rate = seconds > 0.5 ? Double(count) / seconds : nil
             return Self.line(name, count, of: total, unit: unit, rate: rate)
         }
-        if let text { write("\r\u{1B}[K\(TerminalText.plain(text))") }
+        if let text { change(text) }
+    }
+
+    /// Replaces the changing line.
+    func change(_ text: String) {
+        state.withLock { $0.isLineOpen = true }
+        write("\r\u{1B}[K\(TerminalText.plain(text))")
+    }
+
+    func clear() {
+        let wasOpen = state.withLock { state in
+            defer { state.isLineOpen = false }
+            return state.isLineOpen
+        }
+        if wasOpen { write("\r\u{1B}[K") }
+    }
+
+    /// Prints a line in place of the changing one.
+    func add(_ text: String) {
+        clear()
+        write(TerminalText.plain(text) + "\n")
     }
 
     static func line(_ name: String, _ count: Int, of total: Int?, unit: String, rate: Double?) -> String {
@@ -50,12 +69,7 @@ final class ProgressLines: Sendable {
     ///
     /// - Parameter event: The line for scripts.
     func done(_ text: String, _ event: JSONObject) {
-        if isForScripts { return Self.printLine(event) }
-        let wasOpen = state.withLock { state in
-            defer { state.isLineOpen = false }
-            return state.isLineOpen
-        }
-        write((wasOpen ? "\r\u{1B}[K" : "") + TerminalText.plain(text) + "\n")
+        if isForScripts { Self.printLine(event) } else { add(text) }
     }
 
     private func write(_ text: String) { try? OpenFile.standardError.write(text.utf8) }

@@ -95,6 +95,20 @@ import Testing
         )
     }
 
+    @Test("On a terminal, redraws one line with the progress")
+    func terminal() async throws {
+        let script = Checkout.path("Tests/AppTests/Migration/at_terminal.py")
+        try await Stand.run { stand in
+            try await stand.makeDump(20)
+            let command = try stand.command("postgres://127.0.0.1:1/unused", ["--dry-run"])
+            let run = try await ExportFolder.command(["/usr/bin/env", "python3", script, ""] + command, in: "/")
+            #expect(run.status == 0, "\(run.output)")
+            #expect(run.output.contains("\u{1B}[K") && !run.output.contains("\u{FFFD}"), "\(run.output)")
+            let results = "\u{1B}[KGame: 20 objects, 20 rows, 0 rejects\nwould import 20 rows of 1 classes"
+            #expect(run.output.contains(results), "\(run.output)")
+        }
+    }
+
     @Test("roost import exits with 0, 1 or 64, prints a summary, and changes nothing when repeated")
     func output() async throws {
         try await TestServer.run { server in
