@@ -19,12 +19,9 @@ enum HTTP2Outcome: Sendable {
     ///   - retryAfter: The `Retry-After` delay in seconds, or nil if the service didn't send a number.
     ///   - body: The response body, truncated to 8 KiB.
     case answer(status: Int, retryAfter: Double?, body: [UInt8])
-    /// The service may have processed the request: the connection or stream ended, or the response timed out.
-    case unknown(String)
-    /// The request was not sent, because the service is paused or the server is stopping.
-    case unsent(String)
-    /// The request expired before a stream was available.
-    case overdue
+    /// The request has no response: it is `unclear` whether the service processed it, it was `unreached`, or it
+    /// `failed` because it expired before a stream was available.
+    case failure(PushOutcome)
 }
 
 /// An error of a connection to a push service.

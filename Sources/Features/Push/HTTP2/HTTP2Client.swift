@@ -71,6 +71,6 @@ final class HTTP2Client: Sendable {
         try await loop.flatSubmit { [pool] in pool.value.probe() }.get()
     }
 
-    /// Closes all connections. Reports waiting requests as unsent before it returns.
+    /// Closes all connections. Reports waiting requests as unreached before it returns.
     func shutdown() async { try? await loop.submit { [pool] in pool.value.close() }.get() }
 }

@@ -100,11 +100,11 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     func flush() { context?.flush() }
 
-    /// Closes the connection. Requests without a response end as `unknown`.
+    /// Closes the connection. The outcome of requests without a response is `unclear`.
     func close() {
         let open = streams
         streams = [:]
-        for stream in open.values { pool.finish(stream.entry, .unknown("the server is stopping")) }
+        for stream in open.values { pool.finish(stream.entry, .failure(.unclear("the server is stopping"))) }
         context?.close(promise: nil)
     }
 
@@ -131,7 +131,7 @@ final class HTTP2Connection: ChannelInboundHandler {
                 pool.recordFailure()
                 pool.requeue(stream.entry)
             } else {
-                pool.finish(stream.entry, .unknown("the stream was reset (\(code.networkCode))"))
+                pool.finish(stream.entry, .failure(.unclear("the stream was reset (\(code.networkCode))")))
             }
         case .goAway(let lastStream, let code, let data):
             isLeaving = true
@@ -172,7 +172,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         self.context = nil
         let open = streams
         streams = [:]
-        for stream in open.values { pool.finish(stream.entry, .unknown("the connection ended")) }
+        for stream in open.values { pool.finish(stream.entry, .failure(.unclear("the connection ended"))) }
         pool.closed(self, wasReady: isReady)
         context.fireChannelInactive()
     }
@@ -203,7 +203,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         for (id, stream) in streams where stream.deadline < now {
             streams[id] = nil
             write(.rstStream(.cancel), on: id)
-            pool.finish(stream.entry, .unknown("no response in time"))
+            pool.finish(stream.entry, .failure(.unclear("no response in time")))
         }
         if isLeaving, streams.isEmpty { return context.close(promise: nil) }
         ticksSincePing += 1

@@ -17,7 +17,7 @@ struct HTTP2Origin: Sendable {
 ///
 /// Silently resends requests that the service certainly hasn't processed: those on a refused stream, or on a stream
 /// that its GOAWAY excludes. If connecting fails, or after many consecutive failures, the pool pauses. It then returns
-/// new and waiting requests as unsent instead of buffering them during an outage.
+/// new and waiting requests as unreached instead of buffering them during an outage.
 final class HTTP2Pool {
     private let origin: HTTP2Origin
     private let tls: NIOSSLContext?
@@ -52,10 +52,10 @@ final class HTTP2Pool {
         self.report = report
     }
 
-    /// Queues requests and sends them if possible. During a pause or after ``close()`` they end as `unsent` at once.
+    /// Queues requests and sends them if possible. During a pause or after ``close()`` they end as `unreached` at once.
     func submit(_ submission: HTTP2Submission) {
         if let reason {
-            for index in submission.calls.indices { submission.finish(index, .unsent(reason)) }
+            for index in submission.calls.indices { submission.finish(index, .failure(.unreached(reason))) }
             return
         }
         for index in submission.calls.indices { queue.append(.init(submission: submission, index: index)) }
@@ -82,7 +82,7 @@ final class HTTP2Pool {
         for promise in waiting { promise.fail(HTTP2Failure(description: reason)) }
     }
 
-    /// Closes all connections and reports waiting requests as unsent.
+    /// Closes all connections and reports waiting requests as unreached.
     func close() {
         isClosed = true
         failProbes(Self.stopping)
@@ -101,9 +101,9 @@ final class HTTP2Pool {
         deliver(entry, outcome)
     }
 
-    /// Puts an unprocessed request at the front of the queue. During a pause or after ``close()`` it ends as `unsent`.
+    /// Puts an unprocessed request first in the queue. During a pause or after ``close()`` it ends as `unreached`.
     func requeue(_ entry: HTTP2Submission.Entry) {
-        if let reason { deliver(entry, .unsent(reason)) } else { queue.prepend(entry) }
+        if let reason { deliver(entry, .failure(.unreached(reason))) } else { queue.prepend(entry) }
     }
 
     /// Reports a connection error. It becomes the reason of a pause if the connection closes before it is ready.
@@ -142,7 +142,7 @@ final class HTTP2Pool {
     private func failQueued(_ reason: String) {
         let waiting = queue
         queue = []
-        for entry in waiting { deliver(entry, .unsent(reason)) }
+        for entry in waiting { deliver(entry, .failure(.unreached(reason))) }
         flush()
     }
 
@@ -166,7 +166,7 @@ final class HTTP2Pool {
             while room > 0, let entry = queue.popFirst() {
                 guard !entry.submission.isGivenUp else { continue }
                 guard !entry.submission.isOverdue else {
-                    deliver(entry, .overdue)
+                    deliver(entry, .failure(.failed(PushMessage.overdue)))
                     continue
                 }
                 connection.send(entry, within: timeLimit)

@@ -137,9 +137,7 @@ package final class APNsSender: PushSender {
             for result in results {
                 let index = positions[result.index]
                 switch result.outcome {
-                case .unknown(let reason): known.append((index, .unclear(reason)))
-                case .unsent(let reason): known.append((index, .unreached(reason)))
-                case .overdue: known.append((index, .failed(PushMessage.overdue)))
+                case .failure(let outcome): known.append((index, outcome))
                 case .answer(let status, let retryAfter, let body):
                     let answer = APNsAnswer(status: status, retryAfter: retryAfter, body: body)
                     if answer.reason == "ExpiredProviderToken", !isRetry {

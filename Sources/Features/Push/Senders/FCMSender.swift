@@ -129,9 +129,7 @@ final class FCMSender: PushSender {
             for result in results {
                 let index = indices[result.index]
                 switch result.outcome {
-                case .unknown(let reason): known.append((index, .unclear(reason)))
-                case .unsent(let reason): known.append((index, .unreached(reason)))
-                case .overdue: known.append((index, .failed(PushMessage.overdue)))
+                case .failure(let outcome): known.append((index, outcome))
                 case .answer(let status, let retryAfter, let body):
                     let answer = FCMAnswer(status: status, retryAfter: retryAfter, body: body)
                     if answer.isUnauthenticated, refused == nil {
