@@ -118,15 +118,18 @@ package struct LiveDownload: Sendable {
             return try files.collect(objectsIn: path, fileFields: fileFields)
         }
         var file = try LiveFile(path)
+        func store(_ page: [JSONObject]) throws {
+            for object in page {
+                files.collect(object, fileFields: fileFields)
+                try file.add(Self.exported(object, of: name))
+            }
+        }
         var last: (date: JSONValue, id: JSONValue)?
         var filter: JSONValue = ["createdAt": ["$exists": true]]
         while true {
             try progress.check()
             let page = try await page(name, filter, order: "createdAt,objectId")
-            for object in page {
-                files.collect(object, fileFields: fileFields)
-                try file.add(Self.exported(object, of: name))
-            }
+            try store(page)
             progress.add(bytes: 0, documents: Int64(page.count))
             guard let object = page.last, let created = object["createdAt"], let id = object["objectId"] else { break }
             let date: JSONValue = ["__type": "Date", "iso": created]
@@ -141,10 +144,7 @@ package struct LiveDownload: Sendable {
         var undated: JSONObject = ["createdAt": ["$exists": false]]
         while true {
             let page = try await page(name, .object(undated), order: "objectId")
-            for object in page {
-                files.collect(object, fileFields: fileFields)
-                try file.add(Self.exported(object, of: name))
-            }
+            try store(page)
             guard let id = page.last?["objectId"], undated["objectId"] != ["$gt": id] else { break }
             undated["objectId"] = ["$gt": id]
         }
