@@ -247,11 +247,8 @@ let package = Package(
         .target(
             name: "Roost",
             dependencies: [
-                "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "Platform", "ServerConfiguration",
-                "Telemetry",
+                "App", "CloudCode", "Encoding", "JSON", "ParseModel", "Platform", "ServerConfiguration", "Telemetry",
                 ordered, logging, tracing,
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: stayOnExecutor),
         // The example as a part of this package, so that tests run it; it is a package of its own as well.
@@ -260,12 +257,10 @@ let package = Package(
         .executableTarget(
             name: "RoostCommand",
             dependencies: [
-                "App", "Encoding", "HTTP", "JSON", "Mail", "Migration", "ParseModel", "ParseStorage", "Platform",
-                "Push",
+                "App", "Encoding", "JSON", "Mail", "Migration", "ParseModel", "ParseStorage", "Platform", "Push",
                 "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             path: "Sources/CLI"),
         .target(

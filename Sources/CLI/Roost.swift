@@ -1,8 +1,5 @@
 import App
 import ArgumentParser
-import HTTP
-import NIOCore
-import NIOPosix
 
 @main
 struct Roost: AsyncParsableCommand {
@@ -16,11 +13,8 @@ struct Roost: AsyncParsableCommand {
             MailCommand.self, PushCommand.self, ConsoleCommand.self, PrintVersion.self,
         ])
 
-    /// Runs commands on the event loops themselves, so that requests rarely change threads.
     static func main() async {
-        MemoryLimits.set()
-        DescriptorLimit.raise()
-        _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
+        ProcessSettings.apply()
         var arguments = Array(CommandLine.arguments.dropFirst())
         // The help of `roost serve` is generated from the option table.
         if arguments == ["help", "serve"] { arguments = ["serve", "--help"] }

@@ -70,11 +70,10 @@ import Testing
             "Telemetry", "Webhooks",
         ],
         "CLI": [
-            "App", "Encoding", "HTTP", "JSON", "Mail", "Migration", "ParseModel", "ParseStorage", "Push",
-            "ServerConfiguration",
+            "App", "Encoding", "JSON", "Mail", "Migration", "ParseModel", "ParseStorage", "Push", "ServerConfiguration",
         ],
         "Roost": [
-            "App", "CloudCode", "Encoding", "HTTP", "JSON", "ParseModel", "ServerConfiguration", "Telemetry",
+            "App", "CloudCode", "Encoding", "JSON", "ParseModel", "ServerConfiguration", "Telemetry",
         ],
     ]
 

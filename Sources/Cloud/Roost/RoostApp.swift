@@ -1,9 +1,6 @@
 import App
 import CloudCode
-import HTTP
 import Logging
-import NIOCore
-import NIOPosix
 public import Platform
 import ServerConfiguration
 
@@ -48,12 +45,7 @@ public struct RoostApp: Sendable {
     ///
     /// - Throws: The error that prevents the server from starting or stops it.
     public func run() async throws {
-        if Self.isOnMainThread {
-            // As in `roost serve`: runs Swift tasks on NIO's threads, which saves thread switches.
-            MemoryLimits.set()
-            DescriptorLimit.raise()
-            _ = NIOSingletons.unsafeTryInstallSingletonPosixEventLoopGroupAsConcurrencyGlobalExecutor()
-        }
+        if Self.isOnMainThread { ProcessSettings.apply() }
         do {
             let server = try Server(arguments: arguments, environment: environment) { logger in
                 var extensions = ServerExtensions()
