@@ -2,7 +2,6 @@ import FileStorage
 import JSON
 import Logging
 import ParseStorage
-import Postgres
 import Rules
 import ServerConfiguration
 import Telemetry

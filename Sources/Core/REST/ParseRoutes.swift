@@ -1,7 +1,6 @@
 public import CloudCode
 import Encoding
 import HTTP
-import JSON
 import Limits
 import Logging
 import Operations

@@ -1,6 +1,5 @@
 import Encoding
 import HTTP
-import Operations
 import Rules
 public import Telemetry
 

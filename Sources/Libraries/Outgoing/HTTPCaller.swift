@@ -1,5 +1,4 @@
 import AsyncHTTPClient
-import JSON
 import Limits
 public import NIOCore
 import NIOHTTP1

@@ -3,7 +3,6 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 import Synchronization
-import Telemetry
 
 /// A listening socket and its connections.
 struct HTTPListener: Sendable {

@@ -1,4 +1,3 @@
-import Encoding
 import Logging
 
 /// The fields of a request that has ended, for its log line and its span.

@@ -1,5 +1,4 @@
 import JSON
-import ParseModel
 import ServerConfiguration
 
 /// `/security`: checks of security-relevant configuration.

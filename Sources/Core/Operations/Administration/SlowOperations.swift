@@ -4,7 +4,6 @@ import Logging
 import ParseModel
 import ParseStorage
 import Postgres
-import Rules
 import Synchronization
 import Telemetry
 

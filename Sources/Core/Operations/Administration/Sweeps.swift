@@ -1,4 +1,3 @@
-import JSON
 import Logging
 import ParseModel
 import ParseStorage

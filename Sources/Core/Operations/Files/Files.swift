@@ -1,6 +1,5 @@
 package import FileStorage
 package import JSON
-import Logging
 import ParseModel
 import ParseStorage
 package import Rules

@@ -1,6 +1,5 @@
 import JSON
 import ParseModel
-import ParseStorage
 import Rules
 
 /// Rules for reading users and sessions in finds, gets, subqueries, includes and live queries.

@@ -1,5 +1,4 @@
 import JSON
-import OrderedCollections
 import ParseModel
 import ParseStorage
 import Rules

@@ -1,7 +1,6 @@
 import JSON
 import ParseModel
 import ParseStorage
-import Rules
 
 /// Applies a caller's ``ReadAccess`` to objects in memory.
 package struct ObjectReader: Sendable {

@@ -1,6 +1,5 @@
 import JSON
 import ParseModel
-import ParseStorage
 import Rules
 
 /// The steps of a save: authorize, load the original if a before-trigger needs it, call before-triggers, complete and

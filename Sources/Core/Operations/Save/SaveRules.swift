@@ -1,4 +1,3 @@
-import JSON
 import ParseModel
 
 /// Steps of ``SavePipeline`` specific to a class or a source of saves. Each save has its own instance, which can carry

@@ -4,7 +4,6 @@ import ParseModel
 import ParseStorage
 import Platform
 import Postgres
-import Rules
 import ServerConfiguration
 
 /// Applies the option `schema`: creates and updates the classes as declared in the configuration.

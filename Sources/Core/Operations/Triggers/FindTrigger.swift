@@ -1,5 +1,4 @@
 import JSON
-import ParseStorage
 import Rules
 import ServerConfiguration
 

@@ -4,7 +4,6 @@ import Logging
 import ParseModel
 import ParseStorage
 import Rules
-import ServerConfiguration
 
 /// Finds and calls triggers, including those of accounts and the configuration.
 public struct Triggers: Sendable, BackendPart {

@@ -1,6 +1,5 @@
 import JSON
 import ParseModel
-import Rules
 
 /// Objects in the form that save triggers receive.
 extension Save {

@@ -2,7 +2,6 @@ import HTTP
 import JSON
 import Limits
 import Operations
-import ParseModel
 import ParseStorage
 import ServerConfiguration
 

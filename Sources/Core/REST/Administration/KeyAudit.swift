@@ -1,7 +1,6 @@
 import Encoding
 import HTTP
 import JSON
-import ParseModel
 import ParseStorage
 import Rules
 public import ServerConfiguration

@@ -5,7 +5,6 @@ import Limits
 import Operations
 import ParseModel
 import ParseStorage
-import Postgres
 import Rules
 
 extension RouteTable {

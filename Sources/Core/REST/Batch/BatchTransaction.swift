@@ -1,5 +1,4 @@
 import HTTP
-import JSON
 import Operations
 import ParseModel
 import ParseStorage

@@ -2,7 +2,6 @@ public import CloudCode
 import HTTP
 import JSON
 import Limits
-import ParseModel
 import Rules
 public import ServerConfiguration
 

@@ -1,10 +1,6 @@
-import Encoding
 import HTTP
-import JSON
 import Limits
 import Logging
-import ParseModel
-import ParseStorage
 import Rules
 package import ServerConfiguration
 internal import Telemetry

@@ -2,7 +2,6 @@ import Encoding
 import HTTP
 import JSON
 import ParseModel
-import Rules
 import ServerConfiguration
 
 struct EnvelopeOpener: Sendable {

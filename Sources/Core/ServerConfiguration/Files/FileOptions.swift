@@ -1,4 +1,3 @@
-import JSON
 
 extension OptionTable {
     static let files: [OptionDefinition] = [

@@ -1,5 +1,3 @@
-import Encoding
-import JSON
 
 /// The reason for rejecting a configuration, described for the operator. Never contains secrets.
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {

@@ -1,6 +1,5 @@
 public import JSON
 public import ParseModel
-import Rules
 public import ServerConfiguration
 
 /// An external log-in service or an additional factor.

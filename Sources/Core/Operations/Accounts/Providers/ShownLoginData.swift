@@ -1,6 +1,5 @@
 import JSON
 import Limits
-import ParseModel
 import ParseStorage
 import Rules
 
