@@ -45,10 +45,7 @@ private struct GlobalConfigRules: SaveRules {
     init(backend: Backend) { self.backend = backend }
 
     func check(_ save: Save) throws(ParseError) {
-        guard save.caller.power != .readOnlyMaster else {
-            throw ParseError.denied(
-                ParseError.operationForbidden, "read-only masterKey isn't allowed to update the config.")
-        }
+        guard save.caller.power != .readOnlyMaster else { throw .readOnly("update the config") }
         try configuration.requestKeywordDenylist.check(save.body)
     }
 
@@ -97,10 +94,7 @@ public struct GraphQLConfig: Sendable, BackendPart {
     }
 
     public func change(_ body: JSONObject, _ context: RequestContext) async throws {
-        guard context.caller.power == .master else {
-            throw ParseError.denied(
-                ParseError.operationForbidden, "read-only masterKey isn't allowed to update the GraphQL config.")
-        }
+        guard context.caller.power == .master else { throw ParseError.readOnly("update the GraphQL config") }
         var write = ObjectWrite()
         write.operations["config"] = .set(.object(body["params"]?.objectValue ?? [:]))
         try await store.settings.change(.graphQL, write)

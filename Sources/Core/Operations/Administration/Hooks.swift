@@ -95,9 +95,7 @@ public struct Hooks: Sendable, BackendPart {
     private static let invalidHook = ParseError(ParseError.webhookError, "invalid hook declaration")
 
     private func checkHookWrite(_ context: RequestContext) throws(ParseError) {
-        guard context.caller.power == .master else {
-            throw .denied(ParseError.operationForbidden, "read-only masterKey isn't allowed to create a hook.")
-        }
+        guard context.caller.power == .master else { throw .readOnly("create a hook") }
     }
 
     private static func hookName(_ body: JSONObject, functions: Bool) throws(ParseError) -> HookName {

@@ -25,9 +25,7 @@ public struct Allowances: Sendable, BackendPart {
     ///   - objectId: The object, or nil for the class as a whole.
     /// - Throws: 101 if the user or the object doesn't exist, 103 if the class doesn't exist.
     public func allowances(of userId: String?, _ className: String, _ objectId: String?) async throws -> [Allowance] {
-        guard let schema = catalog.schema(className) else {
-            throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
-        }
+        guard let schema = catalog.schema(className) else { throw ParseError.missingClass(className) }
         var caller = Caller()
         if let userId { caller.user = try await backend.sessions.user(viewedAs: userId) }
         var object: JSONObject?

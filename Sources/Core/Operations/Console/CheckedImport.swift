@@ -45,9 +45,7 @@ public struct CheckedImport: Sendable {
         _ rows: [JSONValue], of className: String, existing: Existing, newFields: JSONObject, isDryRun: Bool,
         takesHidden: Bool, _ context: RequestContext, refuse: (JSONObject) throws -> Void
     ) async throws -> Report {
-        guard var schema = backend.catalog.schema(className) else {
-            throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
-        }
+        guard var schema = backend.catalog.schema(className) else { throw ParseError.missingClass(className) }
         if isDryRun {
             let added = try SchemaRules.newFields(.object(newFields), of: className, known: schema)
             for (name, field) in added { schema.fields[name] = field }

@@ -11,9 +11,7 @@ public struct ObjectExport: Sendable {
         -> ObjectStore.FindRequest
     {
         try context.caller.check("find", of: className)
-        guard backend.catalog.schema(className) != nil else {
-            throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
-        }
+        guard backend.catalog.schema(className) != nil else { throw ParseError.missingClass(className) }
         var request = try await FindPipeline(backend: backend).request(
             Find(className, .objects, parameters, context))
         (request.limit, request.include, request.place) = (nil, nil, .primary)

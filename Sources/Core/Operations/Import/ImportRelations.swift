@@ -20,9 +20,7 @@ extension Imports {
         _ field: String, of className: String, _ rows: [JSONValue], _ context: RequestContext
     ) async throws -> [Result<WriteResult, any Error>] {
         try context.caller.check("update", of: className)
-        guard let schema = catalog.schema(className) else {
-            throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
-        }
+        guard let schema = catalog.schema(className) else { throw ParseError.missingClass(className) }
         guard let type = schema.type(of: field) else {
             throw ParseError(ParseError.invalidKeyName, "Relation \(field) does not exist in \(className).")
         }

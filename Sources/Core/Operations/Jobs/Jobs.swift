@@ -17,10 +17,7 @@ public struct Jobs: Sendable, BackendPart {
     /// - Throws: 119 for the read-only master key, 141 if the job doesn't exist or is exclusive and already running,
     ///   155 if too many jobs are running, or `ServiceUnavailable` if the server is stopping.
     public func start(_ name: Name, _ parameters: JSONObject, _ context: RequestContext) async throws -> String {
-        guard context.caller.power != .readOnlyMaster else {
-            throw ParseError.denied(
-                ParseError.operationForbidden, "read-only masterKey isn't allowed to run a job.")
-        }
+        guard context.caller.power != .readOnlyMaster else { throw ParseError.readOnly("run a job") }
         guard let runner = services.jobRunner, let job = runner.jobs.job(named: name) else {
             throw ParseError(ParseError.scriptFailed, "Invalid job.")
         }

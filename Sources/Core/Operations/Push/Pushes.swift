@@ -20,10 +20,7 @@ public struct Pushes: Sendable, BackendPart {
     /// - Throws: 119 for the read-only master key, 115 if a parameter is invalid or too many pushes are waiting, and
     ///   the errors of invalid conditions.
     public func send(_ parameters: JSONObject, _ context: RequestContext) async throws -> String {
-        guard context.caller.power != .readOnlyMaster else {
-            throw ParseError.denied(
-                ParseError.operationForbidden, "read-only masterKey isn't allowed to send push notifications.")
-        }
+        guard context.caller.power != .readOnlyMaster else { throw ParseError.readOnly("send push notifications") }
         let body = try PushBody(parameters, isConfigured: services.extensions.pusher != nil)
         if let problem = services.extensions.pusher?.problem(with: body) { throw PushBody.error(problem) }
         _ = try filter(body.query, now: context.now)

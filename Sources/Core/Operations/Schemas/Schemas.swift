@@ -23,7 +23,7 @@ public struct Schemas: Sendable, BackendPart {
     /// - Throws: 103 if the class doesn't exist.
     public func describe(_ name: String) async throws -> JSONObject {
         if catalog.schema(name) == nil { try await reloadedCatalog() }
-        guard let schema = catalog.schema(name) else { throw Self.missing(name) }
+        guard let schema = catalog.schema(name) else { throw ParseError.missingClass(name) }
         return description(schema, try await handmadeIndexes(of: [name])[name])
     }
 
@@ -74,14 +74,14 @@ public struct Schemas: Sendable, BackendPart {
             throw ParseError(ParseError.invalidClassName, "Class name mismatch between \(bodyName) and \(name).")
         }
         if catalog.schema(name) == nil { try await reloadedCatalog() }
-        guard catalog.schema(name) != nil else { throw Self.missing(name) }
+        guard catalog.schema(name) != nil else { throw ParseError.missingClass(name) }
         guard !SystemClass.volatileNames.contains(name) else {
             throw ParseError(
                 ParseError.invalidSchemaOperation, "Class \(name) belongs to the server, cannot update.")
         }
         let configuration = configuration
         let schema = try await change(name, listingHandmade: body["indexes"] != nil) { current in
-            guard var schema = current else { throw Self.missing(name) }
+            guard var schema = current else { throw ParseError.missingClass(name) }
             try SchemaRules.apply(fields: body["fields"], to: &schema)
             if let permissions = body["classLevelPermissions"] {
                 schema.permissions = try SchemaRules.permissions(
@@ -100,7 +100,7 @@ public struct Schemas: Sendable, BackendPart {
         try checkUnlocked()
         try checkSchemaWrite("update", context)
         guard let schema = catalog.schema(name), !SystemClass.volatileNames.contains(name) else {
-            throw Self.missing(name)
+            throw ParseError.missingClass(name)
         }
         _ = try SchemaRules.indexes(.object(indexes), of: schema, configuration)
     }
@@ -140,10 +140,7 @@ public struct Schemas: Sendable, BackendPart {
     ///
     /// - Throws: 119 without the master key.
     public func purge(_ name: String, _ context: RequestContext) async throws {
-        guard context.caller.power == .master else {
-            throw ParseError.denied(
-                ParseError.operationForbidden, "read-only masterKey isn't allowed to purge a schema.")
-        }
+        guard context.caller.power == .master else { throw ParseError.readOnly("purge a schema") }
         try await store.deleteAll(name, where: .everything)
         if name == "_Session" || name == "_User" || name == "_Role" { await backend.caches.invalidateRoles() }
     }
@@ -171,14 +168,7 @@ public struct Schemas: Sendable, BackendPart {
     }
 
     private func checkSchemaWrite(_ verb: String, _ context: RequestContext) throws(ParseError) {
-        guard context.caller.power == .master else {
-            throw .denied(
-                ParseError.operationForbidden, "read-only masterKey isn't allowed to \(verb) a schema.")
-        }
-    }
-
-    private static func missing(_ name: String) -> ParseError {
-        ParseError(ParseError.invalidClassName, "Class \(name) does not exist.")
+        guard context.caller.power == .master else { throw .readOnly("\(verb) a schema") }
     }
 
     private static func invalidName(_ name: String) -> ParseError {

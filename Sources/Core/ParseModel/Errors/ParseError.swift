@@ -29,6 +29,15 @@ public struct ParseError: Error, Sendable, Equatable, CustomStringConvertible {
         ParseError(code, detail, publicMessage: "Permission denied")
     }
 
+    /// Creates the error for an action that needs more than the read-only master key.
+    package static func readOnly(_ action: String) -> ParseError {
+        .denied(operationForbidden, "read-only masterKey isn't allowed to \(action).")
+    }
+
+    package static func missingClass(_ name: String) -> ParseError {
+        ParseError(invalidClassName, "Class \(name) does not exist.")
+    }
+
     /// Creates an error thrown by cloud code. Without a text, the response contains only the code.
     public static func ofCloudCode(_ code: Int, _ text: String?) -> ParseError {
         var error = ParseError(code, text ?? "")

@@ -199,7 +199,7 @@ public final class SchemaCatalog: Sendable {
         let version = self.version
         let changed = try await IndexBuild(client: client, logger: logger).build(indexes, of: schema) { session in
             guard var current = try await SchemaChange.read(schema.name, session) else {
-                throw ParseError(ParseError.invalidClassName, "Class \(schema.name) does not exist.")
+                throw ParseError.missingClass(schema.name)
             }
             current.placement = schema.placement
             let made = ClassIndexes(schema: current, session: session)

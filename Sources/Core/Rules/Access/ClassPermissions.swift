@@ -48,11 +48,7 @@ extension Caller {
     /// - Throws: 119 if the operation is rejected.
     package func check(_ operation: String, of name: String) throws(ParseError) {
         let isWrite = operation != "get" && operation != "find"
-        if power == .readOnlyMaster, isWrite {
-            throw .denied(
-                ParseError.operationForbidden,
-                "read-only masterKey isn't allowed to perform the \(operation) operation.")
-        }
+        if power == .readOnlyMaster, isWrite { throw .readOnly("perform the \(operation) operation") }
         if isWrite, Self.ownRoutes.contains(name) {
             throw ParseError(
                 ParseError.operationForbidden, "Objects of \(name) can't be written through /classes.")

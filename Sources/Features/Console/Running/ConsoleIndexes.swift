@@ -46,7 +46,7 @@ private struct IndexCalls: ConsoleCalls {
     func indexes() async throws -> Reply {
         let className = texts["className"]?.stringValue ?? ""
         guard let schema = interface.backend.catalog.schema(className) else {
-            throw ParseError(ParseError.invalidClassName, "Class \(className) does not exist.")
+            throw ParseError.missingClass(className)
         }
         let (indexes, since) = try await interface.backend.store.indexSizes.sizes(of: schema)
         return .object([
