@@ -85,7 +85,7 @@ import Testing
         let host = PlainHost([CloudRegistration(target)]) { _ in throw CloudFailure(text) }
         let engine = try await CloudEngine.with(host)
         var call = CloudCall(target)
-        call.file = CloudFile(name: "a.txt")
+        call.file = TriggerFile(name: "a.txt")
         let sent = call
         await #expect(throws: ParseError(code, expected)) { try await engine.call(sent) }
     }

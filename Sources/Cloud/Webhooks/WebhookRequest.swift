@@ -45,7 +45,9 @@ struct WebhookRequest: Sendable {
         }
         var body: JSONObject = ["triggerName": .string(event.rawValue)]
         if let file = call.file {
-            body["file"] = .object(file.json)
+            var json: JSONObject = ["__type": "File", "name": .string(file.name)]
+            json["url"] = file.url.map(JSONValue.string)
+            body["file"] = .object(json)
             body["fileSize"] = file.size.map { .number(Double($0)) } ?? .null
             return body
         }

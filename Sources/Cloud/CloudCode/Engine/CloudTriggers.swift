@@ -45,16 +45,15 @@ extension CloudEngine: TriggerSet {
         guard let cloudEvent = CloudEvent(rawValue: event.rawValue) else { return nil }
         let target = CloudTarget.trigger(cloudEvent, "@File")
         guard let (host, validator, _) = entry(target) else { return nil }
-        return { [self] file in
-            let result = try await self.call(CloudCall(target, file), host, validator)
-            guard event == .beforeSave, let new = result.file else { return nil }
-            var changed = file
-            changed.name = new.name
-            changed.url = new.url
-            changed.contentType = new.contentType ?? file.contentType
-            changed.bytes = new.bytes ?? file.bytes
-            changed.metadata = new.metadata
-            changed.tags = new.tags
+        return { [self] file, request in
+            var call = CloudCall(target, request, context: [:])
+            call.file = file
+            guard var changed = try await self.call(call, host, validator).file, event == .beforeSave else {
+                return nil
+            }
+            changed.contentType = changed.contentType ?? file.contentType
+            changed.bytes = changed.bytes ?? file.bytes
+            changed.size = file.size
             return changed
         }
     }
@@ -137,17 +136,6 @@ extension CloudCall {
         object?["className"] = name
         original = live.original
         original?["className"] = name
-    }
-
-    init(_ target: CloudTarget, _ call: FileCall) {
-        self.init(target, call.request, context: [:])
-        var file = CloudFile(name: call.name, url: call.url)
-        file.contentType = call.contentType
-        file.size = call.size
-        file.bytes = call.bytes
-        file.metadata = call.metadata
-        file.tags = call.tags
-        self.file = file
     }
 }
 

@@ -1,4 +1,5 @@
 public import JSON
+public import Operations
 public import Telemetry
 
 /// A call of cloud code with everything that the code can read of the request. Values are in Parse's JSON format, with
@@ -27,7 +28,7 @@ public struct CloudCall: Sendable {
     /// Whether a find requests the number of matching objects.
     public var isCount = false
     /// The file of a file trigger.
-    public var file: CloudFile?
+    public var file: TriggerFile?
     /// The id of the job's run in `_JobStatus`, or nil outside jobs.
     public var jobId: String?
     /// The function that reports a job's progress, or nil outside jobs. The text becomes the `message` of the run's
@@ -93,33 +94,4 @@ public struct CloudCaller: Sendable {
 
     /// Creates a caller that isn't logged in.
     public init() {}
-}
-
-/// The file of a file trigger.
-public struct CloudFile: Sendable {
-    /// The file name: the client's before the upload, the stored name afterward.
-    public var name: String
-    /// The download URL, or nil before the file is stored.
-    public var url: String?
-    /// The MIME type, or nil if unknown.
-    public var contentType: String?
-    /// The size in bytes, or nil if unknown.
-    public var size: Int?
-    /// The content before and after an upload, or nil in other triggers. Never sent to webhooks.
-    public var bytes: [UInt8]?
-    /// Metadata sent by the client with an upload. Empty in triggers for reads and deletions.
-    public var metadata: JSONObject = [:]
-    public var tags: JSONObject = [:]
-
-    public init(name: String, url: String? = nil) {
-        self.name = name
-        self.url = url
-    }
-
-    /// The file in Parse's JSON format: `{"__type":"File","name","url"?}`.
-    public var json: JSONObject {
-        var json: JSONObject = ["__type": "File", "name": .string(name)]
-        if let url { json["url"] = .string(url) }
-        return json
-    }
 }

@@ -1,4 +1,5 @@
 public import JSON
+public import Operations
 public import ParseModel
 
 /// The result of a cloud-code call.
@@ -14,7 +15,7 @@ public struct CloudResult: Sendable {
     /// Fields that an afterSave trigger set on the object. They appear in the response but aren't stored.
     public var responseFields: JSONObject = [:]
     /// The file to store instead, from a beforeSave trigger for files, or nil to store the original.
-    public var file: CloudFile?
+    public var file: TriggerFile?
     /// The changed event of a live-query trigger, or nil if unchanged.
     public var event: Event?
     /// The HTTP status of a function's response, or nil for 200.

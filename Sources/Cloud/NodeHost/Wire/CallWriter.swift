@@ -1,5 +1,6 @@
 import CloudCode
 import JSON
+import Operations
 import Platform
 
 /// Writes the messages that start calls in a process.
@@ -80,7 +81,7 @@ enum CallWriter {
         if let file = call.file { request["file"] = .object(json(file)) }
     }
 
-    private static func json(_ file: CloudFile) -> JSONObject {
+    private static func json(_ file: TriggerFile) -> JSONObject {
         var json: JSONObject = [
             "name": .string(file.name), "metadata": .object(file.metadata), "tags": .object(file.tags),
         ]

@@ -1,5 +1,6 @@
 import CloudCode
 import JSON
+import Operations
 import ParseModel
 import Platform
 
@@ -51,7 +52,7 @@ enum ResultReader {
         return ParseError.ofCloudCode(code, message)
     }
 
-    private static func read(_ json: JSONObject, _ sent: CloudFile) -> CloudFile {
+    private static func read(_ json: JSONObject, _ sent: TriggerFile) -> TriggerFile {
         var file = sent
         file.name = json["name"]?.stringValue ?? sent.name
         file.url = json["url"]?.stringValue

@@ -199,19 +199,16 @@ extension Cloud {
         _ body: @escaping @Sendable (inout FileRequest) async throws -> Void
     ) {
         register(.trigger(event, "@File"), requirements) { call, details in
-            let file = call.file ?? CloudFile(name: "")
+            var file = call.file ?? .init(name: "")
             var request = FileRequest(
                 details: details, name: file.name, url: file.url, contentType: file.contentType, bytes: file.bytes,
                 metadata: file.metadata, tags: file.tags, size: file.size)
             try await body(&request)
-            var changed = CloudFile(name: request.name, url: request.url)
-            changed.contentType = request.contentType
-            changed.bytes = request.bytes
-            changed.metadata = request.metadata
-            changed.tags = request.tags
-            changed.size = request.bytes?.count ?? file.size
+            (file.name, file.url, file.contentType) = (request.name, request.url, request.contentType)
+            (file.bytes, file.metadata, file.tags) = (request.bytes, request.metadata, request.tags)
+            file.size = request.bytes?.count ?? file.size
             var result = CloudResult()
-            result.file = changed
+            result.file = file
             return result
         }
     }

@@ -110,18 +110,19 @@ extension Files {
         _ content: FileContent, _ upload: FileUpload, _ naming: FileNaming, _ prefix: String, limit: Int,
         _ context: RequestContext
     ) async throws -> (name: String, url: String) {
-        var file = try await backend.triggers.file(naming.name, context)
+        let request = try await backend.triggers.withUser(context)
+        var file = TriggerFile(name: naming.name)
         file.bytes = try await content.bytes(upTo: limit)
         file.size = file.bytes?.count
         file.contentType = naming.typeToKeep ?? upload.contentType
         file.metadata = upload.metadata
         file.tags = upload.tags
-        let changed = try await backend.triggers.call(.beforeSave, file)
+        let changed = try await backend.triggers.call(.beforeSave, file, request)
         var stored = changed ?? file
         if let changed, let url = changed.url {
             // The trigger stored the file elsewhere.
             stored.size = nil
-            try await backend.triggers.call(.afterSave, stored)
+            try await backend.triggers.call(.afterSave, stored, request)
             return (changed.name, url)
         }
         let checked = try FileNaming(
@@ -133,7 +134,7 @@ extension Files {
         let url = address(of: stored.name, context)
         stored.url = url
         stored.size = stored.bytes?.count
-        try await backend.triggers.call(.afterSave, stored)
+        try await backend.triggers.call(.afterSave, stored, request)
         return (stored.name, url)
     }
 

@@ -48,16 +48,16 @@ public struct Files: Sendable, BackendPart {
         } catch let error as FileStorageError {
             throw deletionRefusal(error)
         }
-        let file =
-            backend.triggers.has(.beforeDelete, .afterDelete)
-            ? try await backend.triggers.file(name, url: address(of: name, context), context) : nil
-        if let file { try await backend.triggers.call(.beforeDelete, file) }
+        let isTriggered = backend.triggers.has(.beforeDelete, .afterDelete)
+        let file = TriggerFile(name: name, url: address(of: name, context))
+        let request = isTriggered ? try await backend.triggers.withUser(context) : context
+        if isTriggered { try await backend.triggers.call(.beforeDelete, file, request) }
         do {
             try await storage.delete(name: name)
         } catch {
             throw deletionRefusal(error)
         }
-        if let file { try await backend.triggers.call(.afterDelete, file) }
+        if isTriggered { try await backend.triggers.call(.afterDelete, file, request) }
     }
 
     private func deletionRefusal(_ error: any Error) -> any Error {
@@ -108,10 +108,11 @@ public struct Files: Sendable, BackendPart {
     }
 
     private func call(_ event: FileEvent, _ name: String, _ context: RequestContext, size: Int? = nil) async throws {
-        var file = try await backend.triggers.file(name, url: address(of: name, context), context)
+        var file = TriggerFile(name: name, url: address(of: name, context))
         file.size = size
+        let request = try await backend.triggers.withUser(context)
         do {
-            try await backend.triggers.call(event, file)
+            try await backend.triggers.call(event, file, request)
         } catch let error as ParseError {
             throw Forbidden(error.message, publicMessage: nil)
         }

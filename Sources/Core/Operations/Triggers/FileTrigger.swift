@@ -16,28 +16,33 @@ public enum FileEvent: String, Sendable, CaseIterable {
     case afterFind
 }
 
-/// The input of a file trigger.
-public struct FileCall: Sendable {
-    /// The name as sent by the client, or as stored.
+/// The file of a file trigger.
+public struct TriggerFile: Sendable {
+    /// The file name: the client's before the upload, the stored name afterward.
     public var name: String
-    /// The URL, or nil before the file is stored.
+    /// The download URL, or nil before the file is stored.
     public var url: String?
     /// The MIME type, or nil if unknown.
     public var contentType: String?
     /// The size in bytes, or nil if unknown.
     public var size: Int?
-    /// The content, or nil for events other than `beforeSave` and `afterSave`.
+    /// The content before and after an upload, or nil in other triggers. Never sent to webhooks.
     public var bytes: [UInt8]?
-    /// The file's metadata, or empty for events other than `beforeSave` and `afterSave`.
+    /// Metadata sent by the client with an upload. Empty in triggers for reads and deletions.
     public var metadata: JSONObject = [:]
     public var tags: JSONObject = [:]
-    /// The request, including the user's record.
-    public var request: RequestContext
+
+    public init(name: String, url: String? = nil) {
+        self.name = name
+        self.url = url
+    }
 }
 
 /// A file trigger. Its result for `beforeSave` replaces the file, unless it is nil. If the result has a URL, the trigger
 /// has stored the file elsewhere, so the server doesn't. Errors reject the request.
-public typealias FileTrigger = @Sendable (FileCall) async throws -> FileCall?
+///
+/// The request includes the user's record.
+public typealias FileTrigger = @Sendable (TriggerFile, RequestContext) async throws -> TriggerFile?
 
 extension Triggers {
     /// Whether any of these events has a trigger.
@@ -48,11 +53,8 @@ extension Triggers {
     /// - Returns: The replacement file, or nil to keep the file.
     /// - Throws: Errors of the trigger.
     @discardableResult
-    func call(_ event: FileEvent, _ file: FileCall) async throws -> FileCall? { try await fileTrigger(event)?(file) }
-
-    /// Returns a trigger's input for a file.
-    func file(_ name: String, url: String? = nil, _ context: RequestContext) async throws -> FileCall {
-        FileCall(name: name, url: url, request: try await withUser(context))
+    func call(_ event: FileEvent, _ file: TriggerFile, _ request: RequestContext) async throws -> TriggerFile? {
+        try await fileTrigger(event)?(file, request)
     }
 
     private func fileTrigger(_ event: FileEvent) -> FileTrigger? {
