@@ -3,9 +3,7 @@ import NIOCore
 /// The body of a request while it arrives. It can be read once. The server watches its memory and progress.
 ///
 /// Belongs to the task that answers the request.
-package final class IncomingBody: AsyncSequence {
-    package typealias Element = ByteBuffer
-
+package final class IncomingBody {
     /// The declared number of bytes: 0 without a body, or nil for a chunked body.
     package let declaredLength: Int?
     /// The number of bytes received so far.
@@ -109,7 +107,7 @@ package final class IncomingBody: AsyncSequence {
         do {
             while let chunk = try await next() {
                 guard receivedLength <= limit else { throw HTTPError.bodyTooLarge }
-                try await count(bytes.count + chunk.readableBytes, of: Swift.min(declaredLength ?? limit, limit))
+                try await count(bytes.count + chunk.readableBytes, of: min(declaredLength ?? limit, limit))
                 bytes.append(contentsOf: chunk.readableBytesView)
             }
         } catch {
@@ -128,7 +126,7 @@ package final class IncomingBody: AsyncSequence {
     ///   ``HTTPError/overloaded`` if too many bodies wait.
     package func reserve(_ limit: Int) async throws(HTTPError) {
         guard limit > 0, receivedLength > Self.smallFile, !isCounted else { return }
-        try await reserve(Swift.min(declaredLength ?? limit, limit), in: .files)
+        try await reserve(min(declaredLength ?? limit, limit), in: .files)
     }
 
     private func reserve(_ bytes: Int, in lane: TransferState.Lane) async throws(HTTPError) {
@@ -175,18 +173,6 @@ package final class IncomingBody: AsyncSequence {
             return true
         } catch {
             return false
-        }
-    }
-
-    package func makeAsyncIterator() -> Iterator {
-        Iterator(body: self)
-    }
-
-    package struct Iterator: AsyncIteratorProtocol {
-        let body: IncomingBody
-
-        package mutating func next() async throws -> ByteBuffer? {
-            try await body.next()
         }
     }
 
