@@ -41,15 +41,12 @@ enum ServiceMailAdapters {
     }
 
     static func postmark(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
-        for key in templatesOfService where options.value(Name(key)) != nil {
-            throw options.refusal(
-                key, "set the service's template in the request body instead",
-                #"Use {"module":"http","options":{"from","url":"https://api.postmarkapp.com/email/withTemplate","#
-                    + #""headers":{"X-Postmark-Server-Token":"…"},"body":{"From":"{{from}}","To":"{{to}}","#
-                    + #""TemplateAlias":"…","TemplateModel":{"link":"{{link}}"}}}}"#)
-        }
-        return try service(
-            &options, "https://api.postmarkapp.com/email", { [("X-Postmark-Server-Token", $0)] },
+        try service(
+            &options, "https://api.postmarkapp.com/email",
+            withTemplate: #"https://api.postmarkapp.com/email/withTemplate","#
+                + #""headers":{"X-Postmark-Server-Token":"…"},"body":{"From":"{{from}}","To":"{{to}}","#
+                + #""TemplateAlias":"…","TemplateModel":{"link":"{{link}}"}}}}"#,
+            { [("X-Postmark-Server-Token", $0)] },
             { _ in
                 [
                     "From": "{{from}}", "To": "{{to}}", "ReplyTo": "{{replyTo}}", "Subject": "{{subject}}",
@@ -59,15 +56,11 @@ enum ServiceMailAdapters {
     }
 
     static func mandrill(_ options: inout AdapterOptions) throws(ConfigurationError) -> Configuration.MailDelivery {
-        for key in templatesOfService where options.value(Name(key)) != nil {
-            throw options.refusal(
-                key, "set the service's template in the request body instead",
-                #"Use {"module":"http","options":{"from","url":"#
-                    + #""https://mandrillapp.com/api/1.0/messages/send-template.json","body":{"key":"…","#
-                    + #""template_name":"…","message":{"to":[{"email":"{{to}}"}],…}}}}"#)
-        }
-        return try service(
-            &options, "https://mandrillapp.com/api/1.0/messages/send.json", { _ in [] },
+        try service(
+            &options, "https://mandrillapp.com/api/1.0/messages/send.json",
+            withTemplate: #"https://mandrillapp.com/api/1.0/messages/send-template.json","body":{"key":"…","#
+                + #""template_name":"…","message":{"to":[{"email":"{{to}}"}],…}}}}"#,
+            { _ in [] },
             { key in
                 [
                     "key": .string(key),
@@ -80,10 +73,16 @@ enum ServiceMailAdapters {
             })
     }
 
+    /// - Parameter example: The end of an `http` adapter that uses a template of the service, beginning with its URL.
     private static func service(
-        _ options: inout AdapterOptions, _ url: String, _ headers: (String) -> [(name: String, value: String)],
-        _ body: (String) -> JSONValue
+        _ options: inout AdapterOptions, _ url: String, withTemplate example: String,
+        _ headers: (String) -> [(name: String, value: String)], _ body: (String) -> JSONValue
     ) throws(ConfigurationError) -> Configuration.MailDelivery {
+        for key in templatesOfService where options.value(Name(key)) != nil {
+            throw options.refusal(
+                key, "set the service's template in the request body instead",
+                #"Use {"module":"http","options":{"from","url":""# + example)
+        }
         let address = try options.sender("fromEmail", "fromAddress")
         let name = try options.text("displayName")
         let key = try options.needed("apiKey")

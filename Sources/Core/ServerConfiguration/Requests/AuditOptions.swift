@@ -1,3 +1,4 @@
+import Encoding
 import JSON
 
 extension Configuration {
@@ -36,11 +37,7 @@ extension Configuration {
     static func adminKeys(_ value: JSONValue) throws(ConfigurationError) -> [String: [UInt8]] {
         var keys: [String: [UInt8]] = [:]
         for (name, digest) in value.objectValue ?? [:] {
-            let digits = Array((digest.stringValue ?? "").utf8)
-            let bytes = stride(from: 0, to: digits.count, by: 2).compactMap {
-                UInt8(String(decoding: digits[$0..<min($0 + 2, digits.count)], as: UTF8.self), radix: 16)
-            }
-            guard digits.count == 64, bytes.count == 32, !digits.contains(UInt8(ascii: "+")) else {
+            guard let bytes = [UInt8](hexadecimal: digest.stringValue ?? ""), bytes.count == 32 else {
                 throw ConfigurationError("adminKeys.\(name) must be the SHA-256 of a key in 64 hexadecimal digits")
             }
             guard name != "masterKey", name != "maintenanceKey" else {
