@@ -1,4 +1,5 @@
 import JSON
+public import ParseModel
 
 /// The validated options, with the preset's defaults for those that are not set.
 public struct Configuration: Sendable {
