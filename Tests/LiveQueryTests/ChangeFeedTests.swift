@@ -10,7 +10,7 @@ import Testing
 /// The delivery of changes to live-query connections.
 @Suite struct ChangeFeedTests {
     private static let change = Change(
-        className: "Note", objectId: "a", before: nil, after: ["objectId": "a"], origin: .server)
+        className: "Note", objectId: "a", before: nil, after: ["objectId": "a"])
 
     private static func feed() -> ChangeFeed {
         ChangeFeed(Configuration.LiveQuery(), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -35,7 +35,7 @@ import Testing
             let inbox = ChangeInbox()
             feed.add(inbox, to: .objects("Note"))
             let change = Change(
-                className: "Note", objectId: "a", before: nil, after: nil, size: size, origin: .server)
+                className: "Note", objectId: "a", before: nil, after: nil, size: size)
             for _ in 0..<count { await feed.observe(change) }
             #expect(await !Self.ends(inbox, within: .milliseconds(50)), "\(count) of \(size) bytes")
             await feed.observe(change)
@@ -57,7 +57,7 @@ import Testing
     /// A change of an object with a subscriber.
     private static func followed(number: Int64) -> Change {
         Change(
-            className: "Other", objectId: "b", before: nil, after: ["objectId": "b"], number: number, origin: .server)
+            className: "Other", objectId: "b", before: nil, after: ["objectId": "b"], number: number)
     }
 
     @Test("Forgets a class's state when its last follower leaves, even with a full backlog")

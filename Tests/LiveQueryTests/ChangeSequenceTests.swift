@@ -15,8 +15,7 @@ import Testing
             state.map { ["objectId": .string(id), "state": .number(Double($0))] }
         }
         return Change(
-            className: className, objectId: id, before: object(before), after: object(after), number: number,
-            origin: .server)
+            className: className, objectId: id, before: object(before), after: object(after), number: number)
     }
 
     /// The numbers of changes, with the state known to subscribers if it differs.

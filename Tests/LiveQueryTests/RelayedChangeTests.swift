@@ -8,7 +8,7 @@ import Testing
     private static func change(_ text: String) -> Change {
         Change(
             className: "Note", objectId: "a1", before: ["objectId": "a1", "text": .string(text)],
-            after: ["objectId": "a1", "text": "new"], origin: .server)
+            after: ["objectId": "a1", "text": "new"])
     }
 
     @Test(

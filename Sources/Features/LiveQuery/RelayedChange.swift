@@ -1,7 +1,6 @@
 import JSON
 package import Limits
 import Operations
-import Rules
 
 /// A change in the text format in which processes exchange it. `NOTIFY` allows less than 8,000 bytes, so a change is
 /// sent in pieces.
@@ -58,7 +57,7 @@ package struct RelayedChange: Sendable {
             }
             return Change(
                 className: className, objectId: objectId, before: before, after: isLarge ? current : after,
-                number: number, size: isLarge ? Change.largeSize : size, origin: .server, place: place)
+                number: number, size: isLarge ? Change.largeSize : size, place: place)
         }
     }
 

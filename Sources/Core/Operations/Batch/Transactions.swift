@@ -91,7 +91,7 @@ public struct Transactions: Sendable, BackendPart {
 
     /// Notifies observers of the changes of a committed transaction. Several changes of one object are reported as one,
     /// because no reader saw the states between them.
-    public func report(_ outcomes: [TransactionOutcome], _ context: RequestContext) async {
+    public func report(_ outcomes: [TransactionOutcome]) async {
         var changed: OrderedDictionary<[Name], (first: ObjectStore.ChangedObject, last: ObjectStore.ChangedObject)> =
             [:]
         for outcome in outcomes {
@@ -105,7 +105,7 @@ public struct Transactions: Sendable, BackendPart {
             let key = [Name(change.className), Name(change.objectId)]
             changed[key] = (changed[key]?.first ?? change, change)
         }
-        for (first, last) in changed.values { await services.changes.report(last, after: first, by: context.caller) }
+        for (first, last) in changed.values { await services.changes.report(last, after: first) }
     }
 
     /// Runs a step's follow-up work after the commit.

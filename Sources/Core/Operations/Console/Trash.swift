@@ -81,7 +81,7 @@ public struct Trash: Sendable {
             try await backend.store.trash.objects(
                 [id], of: className, shorten: .max, links: backend.links(context), without: misfits)[id] ?? [:]
         let wants = backend.services.changes.wants(className)
-        let dropped = try await backend.services.changes.reporting(className, objectId, by: context.caller) {
+        let dropped = try await backend.services.changes.reporting(className, objectId) {
             let restored = try await backend.transaction(conflictKey: objectId) { backend in
                 if className.hasSameBytes(as: "_User") {
                     try await backend.store.accounts.claim(backend.users.claimedNames(object))

@@ -87,7 +87,7 @@ public struct DeletePipeline {
             (planned.trashId, planned.change) = try await remove(planned)
         } else {
             planned.trashId = try await backend.services.changes.reporting(
-                planned.className, planned.objectId, by: planned.context.caller
+                planned.className, planned.objectId
             ) {
                 try await remove(planned)
             }

@@ -43,7 +43,7 @@ extension Saving {
                 }
             }
         }
-        for change in made { await services.changes.report(change, by: context.caller) }
+        for change in made { await services.changes.report(change) }
         guard mustFinish else { return outcomes }
         for plan in plans {
             guard case .success(let result) = outcomes[plan.place] else { continue }

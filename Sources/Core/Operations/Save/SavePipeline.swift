@@ -61,7 +61,7 @@ public struct SavePipeline {
         if backend.isInTransaction { return try await storeNoting(planned) }
         let save = planned.save
         var stored = try await backend.services.changes.reporting(
-            save.className, save.objectId ?? planned.write?.objectId, by: save.caller
+            save.className, save.objectId ?? planned.write?.objectId
         ) {
             let stored = try await storeNoting(planned)
             return (stored, stored.change)

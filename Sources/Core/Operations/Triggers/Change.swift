@@ -1,6 +1,5 @@
 public import JSON
 public import Limits
-public import Rules
 
 /// A committed change of one object. File URLs don't depend on the URL that the caller used.
 public struct Change: Sendable {
@@ -18,8 +17,6 @@ public struct Change: Sendable {
     public let number: Int64?
     /// The approximate size in bytes of both rows.
     public let size: Int
-    /// The caller who made the change.
-    public let origin: Caller
     /// The memory reserved for the values of a large object, or nil for other objects.
     let place: GatePlace?
 
@@ -39,7 +36,7 @@ public struct Change: Sendable {
 
     public init(
         className: String, objectId: String, before: JSONObject?, after: JSONObject?, number: Int64? = nil,
-        size: Int = 0, origin: Caller, place: GatePlace? = nil
+        size: Int = 0, place: GatePlace? = nil
     ) {
         self.className = className
         self.objectId = objectId
@@ -47,7 +44,6 @@ public struct Change: Sendable {
         self.after = after
         self.number = number
         self.size = size
-        self.origin = origin
         self.place = place
     }
 }

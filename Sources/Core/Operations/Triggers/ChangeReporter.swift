@@ -3,7 +3,6 @@ import Limits
 import Logging
 import ParseModel
 import ParseStorage
-import Rules
 import Synchronization
 
 /// Notifies observers of each change with the object before and after, but not always in commit order.
@@ -53,25 +52,25 @@ final class ChangeReporter: Sendable {
     ///   - body: Writes the object and returns the change if it was requested.
     /// - Throws: Errors of `body`, and for observed classes those of ``ChangeQueue/run(_:_:_:)``.
     func reporting<R: Sendable>(
-        _ className: String, _ objectId: String?, by caller: Caller,
+        _ className: String, _ objectId: String?,
         _ body: () async throws -> (R, ObjectStore.ChangedObject?)
     ) async throws -> R {
         guard mayObserve(className) else { return try await body().0 }
         guard observes(className) else {
             let write = begin()
             defer { end(write, of: className) }
-            return try await reportingNow(className, caller, body)
+            return try await reportingNow(className, body)
         }
-        guard let objectId else { return try await reportingNow(className, caller, body) }
-        return try await queue.run(className, objectId) { try await reportingNow(className, caller, body) }
+        guard let objectId else { return try await reportingNow(className, body) }
+        return try await queue.run(className, objectId) { try await reportingNow(className, body) }
     }
 
     private func reportingNow<R: Sendable>(
-        _ className: String, _ caller: Caller, _ body: () async throws -> (R, ObjectStore.ChangedObject?)
+        _ className: String, _ body: () async throws -> (R, ObjectStore.ChangedObject?)
     ) async throws -> R {
         do {
             let (result, change) = try await body()
-            if let change { await report(change, by: caller) }
+            if let change { await report(change) }
             return result
         } catch let error as ParseError where error.code == ParseError.internalServerError {
             // The write may or may not have succeeded.
@@ -95,9 +94,7 @@ final class ChangeReporter: Sendable {
     /// Notifies observers of a committed change.
     ///
     /// - Parameter first: The first change of the same object in the same transaction, which is merged into this one.
-    func report(
-        _ change: ObjectStore.ChangedObject, after first: ObjectStore.ChangedObject? = nil, by caller: Caller
-    ) async {
+    func report(_ change: ObjectStore.ChangedObject, after first: ObjectStore.ChangedObject? = nil) async {
         let className = Name(change.className)
         guard change.isWhole, observers.contains(where: { $0.observes(className) }) else { return }
         do {
@@ -108,7 +105,7 @@ final class ChangeReporter: Sendable {
             guard before != nil || after != nil else { return }
             let reported = Change(
                 className: change.className, objectId: change.objectId, before: before, after: after,
-                number: change.number, size: change.size, origin: caller, place: place)
+                number: change.number, size: change.size, place: place)
             for observer in observers where observer.observes(className) { await observer.observe(reported) }
         } catch {
             logger.error(

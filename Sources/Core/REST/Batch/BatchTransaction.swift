@@ -50,7 +50,7 @@ extension ParseRoutes {
             }
             return (outcomes, replies)
         }
-        await backend.transactions.report(outcomes, context)
+        await backend.transactions.report(outcomes)
         return try await finish(outcomes, replies, context.caller)
     }
 

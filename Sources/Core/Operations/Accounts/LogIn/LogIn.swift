@@ -65,7 +65,7 @@ public struct LogIn: Sendable, BackendPart {
     public func logOut(_ context: RequestContext) async throws {
         guard let user = context.caller.user else { return }
         let after = await backend.triggers.logoutTrigger(of: user.sessionId, context)
-        try await services.changes.reporting("_Session", user.sessionId, by: context.caller) {
+        try await services.changes.reporting("_Session", user.sessionId) {
             let wants = services.changes.wants("_Session")
             guard wants.isEmpty else {
                 return ((), try await store.delete("_Session", objectId: user.sessionId, wants: wants))
