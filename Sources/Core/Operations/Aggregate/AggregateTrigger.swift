@@ -21,7 +21,7 @@ extension FindTriggers {
         var query: JSONObject = ["where": parameters["where"] ?? [:]]
         if isDistinct { query["distinct"] = parameters["distinct"] }
         query["pipeline"] = isDistinct ? [.null] : Self.pipeline(parameters)
-        var call = FindCall(.beforeFind, className, query: query, try await backend.triggers.withUser(context))
+        var call = FindCall(query: query, try await backend.triggers.withUser(context))
         let asked = call.query
         try await before(&call)
         var triggered = TriggeredAggregate(query: parameters, given: call.objects)

@@ -109,8 +109,7 @@ extension FindTriggers {
         }
         var cloudContext = cloudContext
         if let before = findTrigger(.beforeFind, className) {
-            var call = FindCall(
-                .beforeFind, className, query: query, objectId: objectId, cloudContext: cloudContext, request)
+            var call = FindCall(query: query, objectId: objectId, cloudContext: cloudContext, request)
             let asked = call.query["where"]
             try await before(&call)
             (query, cloudContext) = (call.query, call.context)

@@ -92,7 +92,7 @@ public struct Pushes: Sendable, BackendPart {
         _ = await backend.triggers.logging(.afterSave, "_PushStatus") { () -> TriggerAnswer? in
             guard let row = try await backend.triggers.original("_PushStatus", id) else { return nil }
             let request = RequestContext(caller: .server, mountURL: "", now: services.clock.now)
-            return try await after(TriggerCall(.afterSave, "_PushStatus", row, request))
+            return try await after(TriggerCall("_PushStatus", row, request))
         }
     }
 

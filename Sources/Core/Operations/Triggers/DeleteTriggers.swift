@@ -16,7 +16,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
         guard hasTrigger else { return }
         planned.outcome.original = try await deletable(planned)
         guard let before, let original = planned.outcome.original else { return }
-        let call = planned.call(.beforeDelete, original, try await backend.triggers.withUser(planned.context))
+        let call = planned.call(original, try await backend.triggers.withUser(planned.context))
         if let context = try await before(call).context { planned.outcome.cloudContext = context }
     }
 
@@ -27,7 +27,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
             let after = backend.triggers.trigger(.afterDelete, planned.className)
         else { return }
         @Sendable func call() async throws -> TriggerAnswer {
-            try await after(planned.call(.afterDelete, original, try await backend.triggers.withUser(planned.context)))
+            try await after(planned.call(original, try await backend.triggers.withUser(planned.context)))
         }
         if configuration.preset >= 9 {
             _ = await backend.triggers.logging(.afterDelete, planned.className) { try await call() }
@@ -50,7 +50,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
         if let before = backend.findTriggers.findTrigger(.beforeFind, className) {
             // The find triggers get an empty context.
             var call = FindCall(
-                .beforeFind, className, query: query, objectId: planned.objectId, cloudContext: [:],
+                query: query, objectId: planned.objectId, cloudContext: [:],
                 try await backend.triggers.withUser(context))
             try await before(&call)
             query = call.query
@@ -73,7 +73,7 @@ public struct DeleteTriggers: Sendable, BackendPart {
 }
 
 extension DeletePipeline.Planned {
-    fileprivate func call(_ event: TriggerEvent, _ object: JSONObject, _ request: RequestContext) -> TriggerCall {
-        TriggerCall(event, className, object, cloudContext: outcome.cloudContext, request)
+    fileprivate func call(_ object: JSONObject, _ request: RequestContext) -> TriggerCall {
+        TriggerCall(className, object, cloudContext: outcome.cloudContext, request)
     }
 }

@@ -12,8 +12,6 @@ public enum FindEvent: String, Sendable, CaseIterable {
 
 /// The input and output of a find trigger.
 public struct FindCall: Sendable {
-    public let event: FindEvent
-    public let className: String
     /// The parameters of the find, such as `where` (parsed if sent as text), `limit`, `order` and `include`. A
     /// `beforeFind` trigger can change them.
     public var query: JSONObject
@@ -26,14 +24,10 @@ public struct FindCall: Sendable {
     public var context: JSONObject
     /// The request, including the user's record.
     public let request: RequestContext
-    public var caller: Caller { request.caller }
 
     init(
-        _ event: FindEvent, _ className: String, query: JSONObject, objectId: String? = nil,
-        cloudContext: JSONObject? = nil, _ request: RequestContext
+        query: JSONObject, objectId: String? = nil, cloudContext: JSONObject? = nil, _ request: RequestContext
     ) {
-        self.event = event
-        self.className = className
         self.query = query
         if let objectId {
             self.query["where"] = ["objectId": .string(objectId)]
@@ -86,7 +80,7 @@ extension FindTriggers {
         }
         let request = try await backend.triggers.withUser(find.context)
         var call = FindCall(
-            .beforeFind, className, query: find.triggered?.query ?? parametersWithLimit(find), objectId: find.objectId,
+            query: find.triggered?.query ?? parametersWithLimit(find), objectId: find.objectId,
             cloudContext: find.triggered?.cloudContext, request)
         try await before(&call)
         return TriggeredFind(
@@ -110,7 +104,7 @@ extension FindTriggers {
     ) async throws -> [JSONObject] {
         guard let after = findTrigger(.afterFind, className) else { return objects }
         var call = FindCall(
-            .afterFind, className, query: query, objectId: objectId, cloudContext: cloudContext,
+            query: query, objectId: objectId, cloudContext: cloudContext,
             try await backend.triggers.withUser(context))
         call.objects = objects
         try await after(&call)

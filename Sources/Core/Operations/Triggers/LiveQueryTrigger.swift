@@ -12,7 +12,6 @@ public enum LiveQueryTriggerEvent: String, Sendable, CaseIterable {
 
 /// The input and output of a live-query trigger.
 public struct LiveQueryCall: Sendable {
-    public let event: LiveQueryTriggerEvent
     /// The class, or `@Connect` for a connection.
     public let className: Name
     /// Additional members by parse-server's names, such as the counts of clients and subscriptions.
@@ -89,7 +88,7 @@ public struct LiveQueryTriggers: Sendable, BackendPart {
         var context = context
         context.caller.power = .client
         var call = LiveQueryCall(
-            event: event, className: className, details: details, query: query, object: object, original: original,
+            className: className, details: details, query: query, object: object, original: original,
             request: try await backend.triggers.withUser(context))
         try await trigger(&call)
         return call

@@ -36,7 +36,7 @@ public struct SaveTriggers: Sendable, BackendPart {
         save.cloudContext = save.cloudContext ?? save.context.facts?.cloudContext
         let request = try await backend.triggers.withUser(save.context)
         let call = TriggerCall(
-            .beforeSave, save.className, try save.objectBefore(), original: save.original, changes: save.body,
+            save.className, try save.objectBefore(), original: save.original, changes: save.body,
             cloudContext: save.cloudContext, request)
         let answer = try await before(call)
         if let context = answer.context { save.cloudContext = context }
@@ -88,7 +88,7 @@ public struct SaveTriggers: Sendable, BackendPart {
         return await backend.triggers.logging(.afterSave, save.className) {
             try await after(
                 TriggerCall(
-                    .afterSave, save.className, object, original: save.original, changes: save.body,
+                    save.className, object, original: save.original, changes: save.body,
                     cloudContext: save.cloudContext, try await backend.triggers.withUser(save.context)))
         }
     }
@@ -97,17 +97,14 @@ public struct SaveTriggers: Sendable, BackendPart {
     /// pointers are omitted.
     func addFieldsOfAfterSave(_ save: Save, _ responseFields: JSONObject, _ result: inout WriteResult) {
         for (key, value) in responseFields where !value.isNull && value["__type"] != "Pointer" {
-            guard !Self.isOfServer(key), save.body[key] != value, save.original?[key] != value else { continue }
+            guard !Self.ofServer.contains(key), save.body[key] != value, save.original?[key] != value else { continue }
             result.body[key] = value
         }
     }
 
-    private static func isOfServer(_ key: Name) -> Bool {
-        switch key {
-        case "objectId", "createdAt", "updatedAt", "className", "sessionToken", "password", "__type": true
-        default: false
-        }
-    }
+    private static let ofServer: Set<Name> = [
+        "objectId", "createdAt", "updatedAt", "className", "sessionToken", "password", "__type",
+    ]
 
     /// As in parse-server, calls `_User`'s `afterSave` trigger for a log-in with an auth provider. Logs its errors.
     ///
@@ -117,7 +114,7 @@ public struct SaveTriggers: Sendable, BackendPart {
         _ = await backend.triggers.logging(.afterSave, "_User") { () -> TriggerAnswer? in
             var object = try await backend.triggers.original("_User", userId) ?? user
             object["sessionToken"] = user["sessionToken"]
-            return try await after(TriggerCall(.afterSave, "_User", object, context))
+            return try await after(TriggerCall("_User", object, context))
         }
         return true
     }

@@ -85,7 +85,7 @@ public struct Triggers: Sendable, BackendPart {
             return
         }
         if let session { object["sessionToken"] = .string(session.token) }
-        _ = try await trigger(TriggerCall(event, "_User", object, try await withUser(context)))
+        _ = try await trigger(TriggerCall("_User", object, try await withUser(context)))
     }
 
     /// Prepares the `afterLogout` trigger with the session before it ends.
@@ -96,7 +96,7 @@ public struct Triggers: Sendable, BackendPart {
             let session = try? await original("_Session", sessionId)
         else { return nil }
         let request = (try? await withUser(context)) ?? context
-        let call = TriggerCall(.afterLogout, "_Session", session, cloudContext: [:], request)
+        let call = TriggerCall("_Session", session, cloudContext: [:], request)
         return { _ = try await trigger(call) }
     }
 
@@ -110,7 +110,7 @@ public struct Triggers: Sendable, BackendPart {
         guard let trigger = trigger(event, "@Config") else { return cloudContext }
         try checkMayCallCode()
         let call = TriggerCall(
-            event, "@Config", ["params": .object(params)], original: original.map { ["params": .object($0)] },
+            "@Config", ["params": .object(params)], original: original.map { ["params": .object($0)] },
             changes: params, cloudContext: cloudContext, try await withUser(context))
         return try await trigger(call).context ?? cloudContext
     }

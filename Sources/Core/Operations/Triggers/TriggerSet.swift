@@ -60,7 +60,6 @@ public typealias Trigger = @Sendable (TriggerCall) async throws -> TriggerAnswer
 
 /// A trigger's input.
 public struct TriggerCall: Sendable {
-    public let event: TriggerEvent
     public let className: String
     /// The object to be saved, or the saved or deleted object. For account events, the user or the session. For
     /// `beforeSave`, fields that the client sent as operators remain operators.
@@ -74,13 +73,11 @@ public struct TriggerCall: Sendable {
     public let context: JSONObject
     /// The request, including the user's record.
     public let request: RequestContext
-    public var caller: Caller { request.caller }
 
     init(
-        _ event: TriggerEvent, _ className: String, _ object: JSONObject, original: JSONObject? = nil,
+        _ className: String, _ object: JSONObject, original: JSONObject? = nil,
         changes: JSONObject = [:], cloudContext: JSONObject? = nil, _ request: RequestContext
     ) {
-        self.event = event
         self.className = className
         self.object = object
         self.original = original
