@@ -8,11 +8,6 @@ public struct MediaType: Sendable, Equatable {
         essence.split(separator: "/", maxSplits: 1).last ?? ""
     }
 
-    /// The part before the slash.
-    public var type: Substring {
-        essence.split(separator: "/", maxSplits: 1).first ?? ""
-    }
-
     /// Parses a MIME type and ignores its parameters. Returns nil if it doesn't follow HTTP's syntax.
     public init?(_ text: some StringProtocol) {
         // Works on bytes, because this runs for each request with a body.

@@ -35,7 +35,7 @@ public final class HeldPlace: Sendable {
         let sender = Sender.current
         try await gate.enter(weight: weight, of: sender)
         let place = HeldPlace(in: gate, weight: weight, of: sender)
-        defer { place.finish() }
+        defer { place.leave { $0.isOver = true } }
         return try await $current.withValue(place) { try await body() }
     }
 
@@ -70,10 +70,6 @@ public final class HeldPlace: Sendable {
             state.since = .now
             return true
         }
-    }
-
-    private func finish() {
-        leave { $0.isOver = true }
     }
 
     private func leave(_ change: (inout State) -> Void) {

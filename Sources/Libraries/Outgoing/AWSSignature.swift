@@ -115,7 +115,7 @@ public struct AWSSignature: Sendable {
         let signed = ([("host", request.host)] + request.headers.map { ($0.name.asciiLowercased, $0.value) })
             .sorted { $0.0.utf8.lexicographicallyPrecedes($1.0.utf8) }
         let names = signed.map(\.0).joined(separator: ";")
-        let fields = signed.map { "\($0.0):\(trimmed($0.1))\n" }.joined()
+        let fields = signed.map { "\($0.0):\($0.1.split(separator: " ").joined(separator: " "))\n" }.joined()
         let text = [
             request.method, request.path, ordered(request.query).joined(separator: "&"), fields, names,
             request.payload,
@@ -139,9 +139,5 @@ public struct AWSSignature: Sendable {
         let path = pieces.first.map(String.init) ?? ""
         let query = pieces.count > 1 ? pieces[1].split(separator: "&").map(String.init) : []
         return (String(rest[..<end]), path.isEmpty ? "/" : path, query)
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        text.split(separator: " ").joined(separator: " ")
     }
 }

@@ -29,7 +29,7 @@ struct AggregateForm {
             var published: JSONObject = [:]
             for (field, content) in object where isPublished(field) {
                 let (name, member) = isNamed ? Self.stored(field, content) : (field, content)
-                if isDocument, !hasRawValues, Self.isOwnDate(name), let iso = member["iso"] {
+                if isDocument, !hasRawValues, Self.ownDates.contains(name), let iso = member["iso"] {
                     published[name] = iso
                 } else {
                     published[name] = self.published(member, links, isDocument: false)
@@ -48,9 +48,7 @@ struct AggregateForm {
         name == "__type" || Names.isIdentifier(hasRawNames ? String(name.text.drop { $0 == "_" }) : name.text)
     }
 
-    private static func isOwnDate(_ name: Name) -> Bool {
-        ["createdAt", "updatedAt", "_created_at", "_updated_at"].contains(name)
-    }
+    private static let ownDates: Set<Name> = ["createdAt", "updatedAt", "_created_at", "_updated_at"]
 
     /// Renames a field as MongoDB stores it. A pointer becomes the string `Person$id` under the prefix `_p_`.
     private static func stored(_ name: Name, _ value: JSONValue) -> (Name, JSONValue) {

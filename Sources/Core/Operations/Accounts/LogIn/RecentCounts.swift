@@ -41,6 +41,4 @@ package final class RecentCounts: Sendable {
             counts.set(count, for: key)
         }
     }
-
-    package var size: Int { counts.withLock { $0.count } }
 }

@@ -18,7 +18,8 @@ package struct BcryptHash: Sendable {
         let dollar = UInt8(ascii: "$")
         guard bytes.count == 60, bytes[0] == dollar, bytes[1] == UInt8(ascii: "2"), Self.variants.contains(bytes[2]),
             bytes[3] == dollar, bytes[6] == dollar, let tens = Self.digit(bytes[4]), let ones = Self.digit(bytes[5]),
-            (4...31).contains(tens * 10 + ones), bytes[7...].allSatisfy(Self.isBase64)
+            (4...31).contains(tens * 10 + ones),
+            bytes[7...].allSatisfy({ $0.isASCIIAlphanumeric || "./".utf8.contains($0) })
         else { return nil }
         self.text = text
         cost = tens * 10 + ones
@@ -28,9 +29,5 @@ package struct BcryptHash: Sendable {
 
     private static func digit(_ byte: UInt8) -> Int? {
         byte.isASCIIDigit ? Int(byte) - 48 : nil
-    }
-
-    private static func isBase64(_ byte: UInt8) -> Bool {
-        byte.isASCIIAlphanumeric || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "/")
     }
 }
