@@ -15,6 +15,14 @@ extension CloudScenario {
             let stored = try await server.send("GET", "/classes/SetsB/\(id)")
             #expect(stored["a"] == 1)
             #expect(stored["b"] == 2)
+            let updated = try await server.send("PUT", "/classes/SetsB/\(id)", ["a": 2, "b": 3])
+            #expect(updated["b"] == 2)
+            for isTransaction in [false, true] {
+                let create: JSONValue = ["method": "POST", "path": "/parse/classes/SetsB", "body": ["a": 1]]
+                let batch = try await server.send(
+                    "POST", "/batch", ["requests": [create, create], "transaction": .bool(isTransaction)])
+                #expect(batch.json.arrayValue?.map { $0["success"]?["b"] } == [2, 2], "\(batch.text)")
+            }
         },
         // beforeSave: sets `a` to its own value.
         CloudScenario(28, "SetsSame") { server async throws in
@@ -34,16 +42,10 @@ extension CloudScenario {
         // beforeSave: increments `n` by 1.
         CloudScenario(30, "Increments") { server async throws in
             let id = try await server.create("Increments", ["x": 0])
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 1...20 {
-                    group.addTask {
-                        let answer = try await server.send(
-                            "PUT", "/classes/Increments/\(id)", ["x": .number(Double(number))])
-                        #expect(answer["n"] != nil)
-                    }
-                }
-                try await group.waitForAll()
+            let counts = try await concurrently(20) { number in
+                try await server.send("PUT", "/classes/Increments/\(id)", ["x": .number(Double(number + 1))])["n"]
             }
+            #expect(Set(counts.compactMap { $0 }).count == 20, "each response has its own count")
             #expect(try await server.send("GET", "/classes/Increments/\(id)")["n"] == 21)
         },
         // beforeSave: rejects every save with the text `no`.
@@ -121,6 +123,9 @@ extension CloudScenario {
             let answer = try await server.send(
                 "POST", "/classes/Chain", ["n": 1], headers: ["X-Parse-Cloud-Context": "{\"a\":1}"])
             #expect(answer["context"]?["a"] == 1)
+            let bad = try await server.send(
+                "POST", "/classes/Chain", ["n": 1], headers: ["X-Parse-Cloud-Context": "1"])
+            #expect(bad.json == ["code": 107, "error": "Invalid object for context."])
         },
         // afterSave: fails.
         CloudScenario(38, "AfterFails") { server async throws in

@@ -10,112 +10,10 @@ import TestSupport
 import Testing
 
 @Suite struct ExtensionTests {
-    /// Uppercases titles, rejects one of them, and records saves and deletions.
-    private final class Capitals: TriggerSet {
-        let saved = Atomic(0)
-        let deleted = Mutex<[JSONObject]>([])
-
-        func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
-            guard className == "Song" else { return nil }
-            return switch event {
-            case .beforeSave:
-                { call in
-                    guard call.object["title"] != "forbidden" else {
-                        throw ParseError(ParseError.scriptFailed, "That title is taken.")
-                    }
-                    var body = call.changes
-                    if let title = body["title"]?.stringValue { body["title"] = .string(title.uppercased()) }
-                    var answer = TriggerAnswer()
-                    answer.body = body
-                    return answer
-                }
-            case .afterSave:
-                { [self] _ in
-                    saved.add(1, ordering: .relaxed)
-                    throw ParseError(ParseError.scriptFailed, "Nobody hears of it.")
-                }
-            case .beforeDelete:
-                { call in
-                    guard call.object["title"] != "KEPT" else { throw ParseError(ParseError.scriptFailed, "No.") }
-                    return TriggerAnswer()
-                }
-            case .afterDelete:
-                { [self] call in
-                    deleted.withLock { $0.append(call.object) }
-                    return TriggerAnswer()
-                }
-            case .beforeLogin, .afterLogin, .afterLogout, .beforePasswordResetRequest: nil
-            }
-        }
-    }
-
     private static func extensions(_ triggers: any TriggerSet) -> ServerExtensions {
         var extensions = ServerExtensions()
         extensions.backend.triggers = triggers
         return extensions
-    }
-
-    @Test("A beforeSave trigger changes a field in creates, updates, batches and transactions")
-    func beforeSave() async throws {
-        try await TestServer.run(extensions: Self.extensions(Capitals())) { server in
-            let created = try await server.send("POST", "/classes/Song", ["title": "one"])
-            #expect(created.status == 201)
-            #expect(created["title"] == "ONE")
-            let id = try #require(created["objectId"]?.stringValue)
-            let updated = try await server.send("PUT", "/classes/Song/\(id)", ["title": "two", "plays": 1])
-            #expect(updated["title"] == "TWO")
-            #expect(try await server.send("GET", "/classes/Song/\(id)")["title"] == "TWO")
-            // Responses contain only fields that the trigger changed.
-            #expect(try await server.send("PUT", "/classes/Song/\(id)", ["plays": 2])["plays"] == nil)
-            for isTransaction in [false, true] {
-                let create: JSONValue = ["method": "POST", "path": "/parse/classes/Song", "body": ["title": "three"]]
-                let batch = try await server.send(
-                    "POST", "/batch", ["requests": [create, create], "transaction": .bool(isTransaction)])
-                #expect(batch.json.arrayValue?.map { $0["success"]?["title"] } == ["THREE", "THREE"])
-            }
-            let other = try await server.send("POST", "/classes/Other", ["title": "four"])
-            #expect(other["title"] == nil)
-        }
-    }
-
-    @Test("A beforeSave rejection stores nothing, creates no class and rolls back the transaction")
-    func refusal() async throws {
-        try await TestServer.run(extensions: Self.extensions(Capitals())) { server in
-            let refused = try await server.send("POST", "/classes/Song", ["title": "forbidden", "newField": 1])
-            #expect(refused.status == 400)
-            #expect(refused["code"] == 141)
-            #expect(refused["error"] == "That title is taken.")
-            #expect(try await server.send("GET", "/schemas/Song", as: .master).status == 400)
-            let element: JSONValue = ["method": "POST", "path": "/parse/classes/Song", "body": ["title": "forbidden"]]
-            let good: JSONValue = ["method": "POST", "path": "/parse/classes/Song", "body": ["title": "good"]]
-            let batch = try await server.send("POST", "/batch", ["requests": [good, element], "transaction": true])
-            #expect(batch["code"] == 141)
-            #expect(try await server.send("GET", "/classes/Song")["results"] == [])
-        }
-    }
-
-    @Test("afterSave runs only for successful saves, and its errors don't change the response")
-    func afterSave() async throws {
-        let triggers = Capitals()
-        try await TestServer.run(extensions: Self.extensions(triggers)) { server in
-            let id = try await server.create("Song", ["title": "one"])
-            #expect(try await server.send("PUT", "/classes/Song/\(id)", ["title": "two"]).status == 200)
-            #expect(try await server.send("PUT", "/classes/Song/nobody", ["title": "two"]).status == 404)
-            #expect(triggers.saved.load(ordering: .relaxed) == 2)
-        }
-    }
-
-    @Test("beforeDelete can reject a deletion, and afterDelete gets the deleted object")
-    func delete() async throws {
-        let triggers = Capitals()
-        try await TestServer.run(extensions: Self.extensions(triggers)) { server in
-            let kept = try await server.create("Song", ["title": "kept"])
-            #expect(try await server.send("DELETE", "/classes/Song/\(kept)")["code"] == 141)
-            #expect(try await server.send("GET", "/classes/Song/\(kept)").status == 200)
-            let gone = try await server.create("Song", ["title": "gone", "plays": 7])
-            #expect(try await server.send("DELETE", "/classes/Song/\(gone)").status == 200)
-            #expect(triggers.deleted.withLock { $0.map { $0["plays"] } } == [7])
-        }
     }
 
     /// Hides some objects from finds, and lowercases titles in their results.
@@ -197,43 +95,6 @@ import Testing
             #expect(oracle.calls.load(ordering: .relaxed) == 0)
             #expect(try await server.send("GET", "/classes/_JobStatus/abc", as: .master)["objectId"] == "given")
             #expect(oracle.calls.load(ordering: .relaxed) == 1)
-        }
-    }
-
-    /// Rejects log-ins of `eve`, and records events.
-    private final class Doorkeeper: TriggerSet {
-        let events = Mutex<[String]>([])
-
-        func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
-            guard [.beforeLogin, .afterLogin, .afterLogout].contains(event) else { return nil }
-            return { [self] call in
-                events.withLock {
-                    $0.append("\(event.rawValue) \(call.object["username"]?.stringValue ?? className.text)")
-                }
-                if event == .beforeLogin, call.object["username"] == "eve" {
-                    throw ParseError(ParseError.objectNotFound, "Not you.")
-                }
-                return TriggerAnswer()
-            }
-        }
-    }
-
-    @Test("beforeLogin can reject a log-in; afterLogin and afterLogout run after successful ones")
-    func logIns() async throws {
-        let doorkeeper = Doorkeeper()
-        try await TestServer.run(extensions: Self.extensions(doorkeeper)) { server in
-            _ = try await server.signUp("kim", password: "p")
-            _ = try await server.signUp("eve", password: "p")
-            let sessions = try await server.find("_Session", nil, as: .master).results.count
-            let eve = try await server.send("POST", "/login", ["username": "eve", "password": "p"])
-            #expect(eve["error"] == "Not you.")
-            #expect(try await server.find("_Session", nil, as: .master).results.count == sessions)
-            #expect(try await server.send("POST", "/login", ["username": "kim", "password": "wrong"]).code == 101)
-            let kim = try await server.send("POST", "/login", ["username": "kim", "password": "p"]).succeeded()
-            _ = try await server.send("POST", "/logout", as: .session(try kim.string("sessionToken"))).succeeded()
-            #expect(
-                doorkeeper.events.withLock { $0 }
-                    == ["beforeLogin eve", "beforeLogin kim", "afterLogin kim", "afterLogout _Session"])
         }
     }
 
