@@ -337,7 +337,7 @@ let package = Package(
             exclude: ["apps", "express", "sdk"]),
         .testTarget(name: "SignInTests", dependencies: ["SignIn"]),
         .testTarget(name: "PagesTests", dependencies: ["Pages", "JSON", "ServerConfiguration"]),
-        .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", logging]),
+        .testTarget(name: "LocalPostgresTests", dependencies: ["LocalPostgres", "Postgres", "TestTools", logging]),
         .testTarget(name: "ParseModelTests", dependencies: ["ParseModel", "JSON"]),
         .testTarget(name: "ServerConfigurationTests", dependencies: ["ServerConfiguration", "JSON", "TestTools"]),
         .testTarget(
