@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests on a separate PostgreSQL cluster, which is removed afterward. Passes its arguments to `swift test`.
-# Without arguments, runs all tests except the heavy ones. With --heavy, runs only those.
+# Without arguments, runs all tests except the heavy ones. With --heavy, runs only those, and all random inputs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source scripts/local_build.sh
@@ -115,6 +115,8 @@ run() {
 # Tests of browsers, buckets and clusters of several servers leave too little processor time for tests with time limits.
 # They run separately, a few at a time.
 heavy='ConsoleScenarioTests|ConsoleLoadTests|DatabaseFileTests|FileStoresTests|ReadReplicaTests|ReadinessProcessTests'
+# These run in both parts, first with a tenth of their random inputs.
+sampled='DifferentialTests|MalformedRequestTests/allRoutes'
 # Prints the types of suites, given their names in the output: the type itself, or a text in quotes. A file is named
 # after its suite.
 suite_types() {
@@ -155,7 +157,8 @@ case "${1:-}" in
 "") run --skip "$heavy" ;;
 --heavy)
     if [ ${#width[@]} -gt 0 ]; then width=(--experimental-maximum-parallelization-width 4); fi
-    run --filter "$heavy"
+    export ROOST_TEST_SAMPLES=all
+    run --filter "$heavy|$sampled"
     ;;
 *) run "$@" ;;
 esac

@@ -2,18 +2,19 @@ import JSON
 import OrderedCollections
 import ParseModel
 import ParseStorage
+import TestTools
 import Testing
 
 @Suite("Random filters and updates, compared with models in memory")
 struct DifferentialTests {
     private static let schemas = 40
     private static let rows = 40
-    private static let filters = 500
+    private static let filters = Samples.count(500)
     /// The number of concurrent groups.
     private static let groups = 10
     private static let updatedSchemas = 40
     /// Sequences of updates per class, each of a separate object.
-    private static let sequences = 500
+    private static let sequences = Samples.count(500)
     private static let operations = 2
 
     @Test("A random filter finds the same objects as the in-memory matcher")
