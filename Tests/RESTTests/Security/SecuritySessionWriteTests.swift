@@ -28,6 +28,8 @@ import Testing
             }
             let after = try await server.send("GET", "/sessions/me", as: .session(kim.token))
             #expect(same(before.json, after.json), "\(after.text)")
+            let free = try await server.send("PUT", "/sessions/\(id)", ["note": "x"], as: .session(kim.token))
+            #expect(free.status == 200)
         }
     }
 
@@ -93,6 +95,7 @@ import Testing
             }
             let own = try await server.send("GET", "/sessions", as: .session(lou.token))
             #expect(own.results.count == 1, "\(own.text)")
+            #expect(try await server.send("POST", "/sessions", [:]).code == 209)
         }
     }
 
