@@ -34,6 +34,7 @@ struct FileCallerTests {
                 let answer = try await Self.upload(server, "a.txt", as: caller)
                 let refused = ["public", "anonymous user"].contains(group)
                 #expect(answer.status == (refused ? 400 : 201))
+                #expect(answer.code == (refused ? 130 : nil))
                 #expect(answer.error == (refused ? "File upload by \(group ?? "") is disabled." : nil))
             }
             let wrong = try await Self.upload(server, "a.txt", as: .session("r:wrong"))
@@ -95,6 +96,7 @@ struct FileCallerTests {
             for (name, type, refused) in cases {
                 let answer = try await Self.upload(server, name, type: type, as: .session(kim))
                 #expect(answer.status == (refused == nil ? 201 : 400), "\(name) \(type ?? "")")
+                #expect(answer.code == refused.map { _ in 130 })
                 #expect(answer.error == refused.map { "File upload of extension \($0) is disabled." })
             }
         }
