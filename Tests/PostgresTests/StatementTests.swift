@@ -237,14 +237,4 @@ struct StatementTests {
             #expect(try await database.client.query("SELECT 1").int(0, 0) == 1)
         }
     }
-
-    @Test("A script runs several statements, and a failing one throws the server's error")
-    func scripts() async throws {
-        try await TestDatabase.run { database in
-            try await database.client.execute(script: "CREATE TABLE a (x int); INSERT INTO a VALUES (1), (2)")
-            #expect(try await database.client.query("SELECT count(*) FROM a").int(0, 0) == 2)
-            let error = try await failure { try await database.client.execute(script: "INSERT INTO a VALUES ('x')") }
-            #expect(error?.sqlState == "22P02")
-        }
-    }
 }
