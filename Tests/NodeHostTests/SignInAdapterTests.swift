@@ -249,21 +249,6 @@ struct SignInAdapterTests {
         }
     }
 
-    @Test("Requires an additional provider's data for password log-ins")
-    func additional() async throws {
-        let module = "module.exports = { policy: 'additional', validateAuthData: () => {} };"
-        try await Self.serve(module) { server in
-            let user = try await Self.signUp(server, ["id": "1"], ["username": "kim", "password": "secret"])
-            #expect(user.status == 201, "\(user.text)")
-            let login: JSONObject = ["username": "kim", "password": "secret"]
-            let without = try await server.send("POST", "/login", .object(login))
-            #expect(without.code == -1 && without.error == "Missing additional authData my", "\(without.text)")
-            let with = try await server.send(
-                "POST", "/login", .object(login.merging(["authData": ["my": ["id": "1"]]]) { $1 }))
-            #expect(with.status == 200, "\(with.text)")
-        }
-    }
-
     @Test("Passes the request as afterFind's first argument with presets below 8")
     func olderOrder() async throws {
         let module = """
