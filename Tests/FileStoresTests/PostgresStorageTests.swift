@@ -6,6 +6,7 @@ import NIOCore
 import ServerConfiguration
 import Subprocess
 import TestSupport
+import TestTools
 import Testing
 
 @Suite("Files in the database")
@@ -22,14 +23,9 @@ struct PostgresStorageTests {
             try await storage.prepare()
             // Preparing a second time changes nothing.
             try await (storage as? PostgresStorage)?.rows.prepare()
-            do {
-                let result = try await body(try #require(storage as? PostgresStorage))
-                await storage.shutdown()
-                return result
-            } catch {
-                await storage.shutdown()
-                throw error
-            }
+            let result = await Result.awaiting { try await body(try #require(storage as? PostgresStorage)) }
+            await storage.shutdown()
+            return try result.get()
         }
     }
 

@@ -1,13 +1,6 @@
 import Foundation
 import JSON
-import Subprocess
 import TestTools
-
-#if canImport(System)
-    import System
-#else
-    import SystemPackage
-#endif
 
 /// A headless Chromium with one page, driven by `scripts/browser.py`.
 public struct Browser: Sendable {
@@ -43,31 +36,8 @@ public struct Browser: Sendable {
         let folder = FileManager.default.temporaryDirectory.path + "/roost-browser-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let script = Checkout.path("scripts/browser.py")
-        return try await withThrowingTaskGroup(of: R?.self) { tasks in
-            tasks.addTask {
-                let result = try await Subprocess.run(
-                    .name("python3"), arguments: ["-B", script, folder], output: .discarded,
-                    error: .string(limit: 4096))
-                guard FileManager.default.fileExists(atPath: folder + "/stop") else {
-                    throw Failure(text: "the browser ended: \(result.standardError)")
-                }
-                return nil
-            }
-            tasks.addTask {
-                defer { _ = FileManager.default.createFile(atPath: folder + "/stop", contents: nil) }
-                while true {
-                    if let text = try? String(contentsOfFile: folder + "/port", encoding: .utf8), let port = Int(text) {
-                        return try await body(
-                            Browser(commands: TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "")))
-                    }
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-            }
-            var result: R?
-            for try await value in tasks where value != nil { result = value }
-            guard let result else { throw CancellationError() }
-            return result
+        return try await HelperProgram.run([Checkout.path("scripts/browser.py"), folder], in: folder) { port in
+            try await body(Browser(commands: TestServer(url: "http://127.0.0.1:\(port)", databaseURI: "")))
         }
     }
 

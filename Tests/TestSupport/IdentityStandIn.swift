@@ -80,14 +80,7 @@ public final class IdentityStandIn: Sendable {
             .bind(host: "127.0.0.1", port: 0).get()
         standIn.channel.withLock { $0 = channel }
         defer { try? FileManager.default.removeItem(atPath: standIn.folder) }
-        do {
-            let result = try await body(standIn)
-            try await channel.close()
-            return result
-        } catch {
-            try? await channel.close()
-            throw error
-        }
+        return try await channel.closing { try await body(standIn) }
     }
 
     fileprivate func reply(to request: Request) async -> Reply {

@@ -1,13 +1,6 @@
 import Foundation
 import JSON
-import Subprocess
 import TestTools
-
-#if canImport(System)
-    import System
-#else
-    import SystemPackage
-#endif
 
 /// A mail server that stores the emails it receives.
 public struct MailCatcher: Sendable {
@@ -66,34 +59,10 @@ public struct MailCatcher: Sendable {
             try authority.pem.write(toFile: folder + "/authority.pem", atomically: true, encoding: .utf8)
             try (certificate + "\n" + key).write(toFile: folder + "/server.pem", atomically: true, encoding: .utf8)
         }
-        return try await withThrowingTaskGroup(of: R?.self) { tasks in
-            tasks.addTask {
-                let result = try await Subprocess.run(
-                    .name("python3"),
-                    arguments: [
-                        Checkout.path("Tests/TestSupport/mail_catcher.py"), folder, "\(port)", security.rawValue,
-                        login.rawValue,
-                    ],
-                    environment: .inherit.updating(["PYTHONPATH": Checkout.pythonLibraries]), output: .discarded,
-                    error: .string(limit: 4096))
-                guard FileManager.default.fileExists(atPath: folder + "/stop") else {
-                    throw Failure(text: "the mail server ended: \(result.standardError)")
-                }
-                return nil
-            }
-            tasks.addTask {
-                defer { _ = FileManager.default.createFile(atPath: folder + "/stop", contents: nil) }
-                while true {
-                    if let text = try? String(contentsOfFile: folder + "/port", encoding: .utf8), let port = Int(text) {
-                        return try await body(MailCatcher(port: port, folder: folder))
-                    }
-                    try await Task.sleep(for: .milliseconds(20))
-                }
-            }
-            var result: R?
-            for try await value in tasks where value != nil { result = value }
-            guard let result else { throw CancellationError() }
-            return result
+        let program = Checkout.path("Tests/TestSupport/mail_catcher.py")
+        let arguments = [program, folder, "\(port)", security.rawValue, login.rawValue]
+        return try await HelperProgram.run(arguments, in: folder, libraries: Checkout.pythonLibraries) { port in
+            try await body(MailCatcher(port: port, folder: folder))
         }
     }
 

@@ -40,14 +40,7 @@ public final class NotificationFilter: Sendable {
         parts.port = listener.localAddress?.port
         // The proxy can't read encrypted messages.
         parts.queryItems = (parts.queryItems ?? []) + [URLQueryItem(name: "sslmode", value: "disable")]
-        do {
-            let result = try await body(NotificationFilter(uri: parts.string ?? uri, gate: gate))
-            try await listener.close()
-            return result
-        } catch {
-            try? await listener.close()
-            throw error
-        }
+        return try await listener.closing { try await body(NotificationFilter(uri: parts.string ?? uri, gate: gate)) }
     }
 
     private final class Forwarder: ChannelInboundHandler {

@@ -44,13 +44,8 @@ public final class SilentServer: Sendable {
                 return channel.eventLoop.makeSucceededVoidFuture()
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        do {
-            let result = try await body(SilentServer(port: channel.localAddress?.port ?? 0, visitors: visitors))
-            try await channel.close()
-            return result
-        } catch {
-            try? await channel.close()
-            throw error
+        return try await channel.closing {
+            try await body(SilentServer(port: channel.localAddress?.port ?? 0, visitors: visitors))
         }
     }
 }

@@ -95,14 +95,7 @@ public final class WebhookServer: Sendable {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         server.state.withLock { $0.channel = channel }
-        do {
-            let result = try await body(server)
-            try await channel.close()
-            return result
-        } catch {
-            try? await channel.close()
-            throw error
-        }
+        return try await channel.closing { try await body(server) }
     }
 
     fileprivate func answer(_ call: Call) async -> Answer {

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import TestSupport
 
 /// A fake PostgreSQL that requires a password and rejects every password.
 enum PasswordServer {
@@ -52,13 +53,6 @@ enum PasswordServer {
                 channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler()) }
             }
             .bind(host: "127.0.0.1", port: 0).get()
-        do {
-            let result = try await body(listener.localAddress?.port ?? 0)
-            try await listener.close()
-            return result
-        } catch {
-            try? await listener.close()
-            throw error
-        }
+        return try await listener.closing { try await body(listener.localAddress?.port ?? 0) }
     }
 }

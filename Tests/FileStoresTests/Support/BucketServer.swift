@@ -75,14 +75,9 @@ enum BucketServer {
         _ body: (S3Storage) async throws -> R
     ) async throws -> R {
         let storage = try storage(try await adapter(others, endpointPort: endpointPort), logger: logger)
-        do {
-            let result = try await body(storage)
-            await storage.shutdown()
-            return result
-        } catch {
-            await storage.shutdown()
-            throw error
-        }
+        let result = await Result.awaiting { try await body(storage) }
+        await storage.shutdown()
+        return try result.get()
     }
 
     private static func storage(_ options: JSONObject, logger: Logger) throws -> S3Storage {

@@ -3,6 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import Synchronization
+import TestSupport
 
 /// A fake store whose responses each test defines, for faults that real stores don't have on demand.
 final class StoreStandIn: Sendable {
@@ -70,14 +71,7 @@ final class StoreStandIn: Sendable {
             }
             .bind(host: "127.0.0.1", port: port).get()
         store.state.withLock { $0.port = channel.localAddress?.port ?? 0 }
-        do {
-            let result = try await body(store)
-            try await channel.close()
-            return result
-        } catch {
-            try? await channel.close()
-            throw error
-        }
+        return try await channel.closing { try await body(store) }
     }
 }
 
