@@ -5,6 +5,7 @@ import JSON
 import NIOCore
 import Synchronization
 import TestSupport
+import TestTools
 import Testing
 
 @Suite("Files encrypted in segments")
@@ -46,10 +47,7 @@ struct SegmentTests {
             let storage = try FileStoreFactory.storage(
                 configuration.fileStore, configuration, folder: "", database: uri, logger: TestServer.quietLogger)
             try await storage.prepare()
-            let outcome: Result<Void, any Error>
-            do { outcome = .success(try await Self.expectRoundTrips(over: storage)) } catch {
-                outcome = .failure(error)
-            }
+            let outcome = await Result.awaiting { try await Self.expectRoundTrips(over: storage) }
             await storage.shutdown()
             try outcome.get()
         }

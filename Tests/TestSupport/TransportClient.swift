@@ -44,6 +44,15 @@ package struct TransportClient: Sendable {
             try await outbound.write(ByteBuffer(bytes: bytes))
         }
 
+        /// Sends a byte every 50 ms until the server closes the connection. Returns false after 4,000 bytes.
+        package func drips(_ text: String) async throws -> Bool {
+            for _ in 0..<4000 {
+                guard (try? await send(text)) != nil else { return true }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            return false
+        }
+
         /// Closes the sending half of the connection.
         package func finish() {
             outbound.finish()

@@ -10,6 +10,7 @@ import ParseStorage
 import Postgres
 import REST
 import ServerConfiguration
+import TestTools
 
 /// Responds with a description of the request, so that a test sees it as routes do.
 package struct EchoHandler: RequestHandler {
@@ -111,12 +112,7 @@ package enum TransportServer {
             crossOrigin: CrossOrigin(origins: configuration.allowOrigin, extraHeaders: configuration.allowHeaders),
             certificate: certificate, limits: limits, additions: additions, logger: logger)
         let running = Task { try await server.run() }
-        let outcome: Result<Void, any Error>
-        do {
-            outcome = .success(try await body(TransportClient(port: try await server.boundPort)))
-        } catch {
-            outcome = .failure(error)
-        }
+        let outcome = await Result.awaiting { try await body(TransportClient(port: try await server.boundPort)) }
         running.cancel()
         _ = try? await running.value
         if FileManager.default.fileExists(atPath: folder) { try FileManager.default.removeItem(atPath: folder) }

@@ -1,64 +1,30 @@
 import JSON
-import Logging
-import Synchronization
 import TestSupport
 import Testing
 
 /// Changes without subscribers cost nothing, and new subscribers miss nothing.
 @Suite struct LiveQueryAudienceTests {
-    /// Records the statements that PostgreSQL reports.
-    private final class Statements: Sendable {
-        private let texts = Mutex<[String]>([])
-
-        func add(_ text: String) { texts.withLock { $0.append(text) } }
-
-        /// Returns whether objects of the class were read since the last call.
-        func takeReads() -> Bool {
-            texts.withLock { texts in
-                defer { texts = [] }
-                return texts.contains { $0.contains("FROM \"Note\"") }
-            }
-        }
-    }
-
-    private struct Handler: LogHandler {
-        let statements: Statements
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.debug
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            if let text = event.metadata?["message"].map({ "\($0)" }) { statements.add(text) }
-        }
-    }
-
-    /// Makes PostgreSQL report every statement to the connection that sent it.
-    private static let telling = """
-        DO $$ BEGIN
-            EXECUTE format('ALTER DATABASE %I SET log_statement = ''all''', current_database());
-            EXECUTE format('ALTER DATABASE %I SET client_min_messages = ''log''', current_database());
-        END $$
-        """
     private static let options = TestServer.publishing("Note")
 
+    /// Returns whether objects of the class were read since the last call.
+    private static func readsNotes(_ statements: StatementLog) -> Bool {
+        statements.take().contains { $0.contains("FROM \"Note\"") }
+    }
+
     /// Waits until a save reads no object for live queries.
-    private static func isQuiet(_ server: TestServer, _ id: String, _ statements: Statements) async throws -> Bool {
+    private static func isQuiet(_ server: TestServer, _ id: String, _ statements: StatementLog) async throws -> Bool {
         try await eventually(within: .seconds(90)) {
-            _ = statements.takeReads()
+            _ = statements.take()
             _ = try await server.send("PUT", "/classes/Note/\(id)", ["number": 1]).succeeded()
-            return !statements.takeReads()
+            return !readsNotes(statements)
         }
     }
 
     @Test("A save without subscribers reads no object; with one in another process, its event is complete")
     func otherProcess() async throws {
-        let statements = Statements()
-        let logger = Logger(label: "statements") { _ in Handler(statements: statements) }
-        try await TestServer.run(inPlaceOf: Self.telling, Self.options) { server in
-            try await server.alongside(["liveQuery": ["classNames": ["Note"]]], logger: logger) { writer in
+        let statements = StatementLog()
+        try await TestServer.run(inPlaceOf: StatementLog.layout, Self.options) { server in
+            try await server.alongside(["liveQuery": ["classNames": ["Note"]]], logger: statements.logger) { writer in
                 let id = try await writer.create("Note", ["number": 0])
                 #expect(try await Self.isQuiet(writer, id, statements))
                 try await server.liveQuery { client in
@@ -69,7 +35,7 @@ import Testing
                     let update = try await client.next()
                     #expect(update["op"] == "update" && update["object"]?["number"] == 2, "\(update.text)")
                     #expect(update["original"]?["number"] == 1, "\(update.text)")
-                    #expect(statements.takeReads(), "it was read, so that reads are noticed")
+                    #expect(Self.readsNotes(statements), "it was read, so that reads are noticed")
                     _ = try await writer.send("DELETE", "/classes/Note/\(id)").succeeded()
                     let deletion = try await client.next()
                     #expect(deletion["op"] == "delete", "\(deletion.text)")
@@ -82,9 +48,8 @@ import Testing
         "A write that began before a subscription and completes much later closes the connection",
         arguments: ["PUT", "DELETE"])
     func overlapping(method: String) async throws {
-        let statements = Statements()
-        let logger = Logger(label: "statements") { _ in Handler(statements: statements) }
-        try await TestServer.run(inPlaceOf: Self.telling, Self.options, logger: logger) { server in
+        let statements = StatementLog()
+        try await TestServer.run(inPlaceOf: StatementLog.layout, Self.options, logger: statements.logger) { server in
             let id = try await server.create("Note", ["number": 0])
             #expect(try await Self.isQuiet(server, id, statements))
             try await server.liveQuery { client in

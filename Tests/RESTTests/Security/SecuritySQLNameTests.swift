@@ -1,50 +1,17 @@
 import JSON
-import Logging
 import ParseModel
-import Synchronization
 import TestSupport
 import Testing
 
 /// Fields named like identifiers in the server's own SQL.
 @Suite struct SecuritySQLNameTests {
-    /// Records the statements that PostgreSQL reports.
-    private final class Statements: Sendable {
-        let texts = Mutex<[String]>([])
-    }
-
-    private struct Handler: LogHandler {
-        let statements: Statements
-        var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.debug
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            guard let text = event.metadata?["message"].map({ "\($0)" }), text.utf8.starts(with: "LOG:".utf8) else {
-                return
-            }
-            statements.texts.withLock { $0.append(text) }
-        }
-    }
-
-    /// Makes PostgreSQL report every statement to the connection that sent it.
-    private static let telling = """
-        DO $$ BEGIN
-            EXECUTE format('ALTER DATABASE %I SET log_statement = ''all''', current_database());
-            EXECUTE format('ALTER DATABASE %I SET client_min_messages = ''log''', current_database());
-        END $$
-        """
-
     @Test("Fields and classes named like identifiers in the generated SQL behave like any others")
     func identifiers() async throws {
-        let statements = Statements()
-        let logger = Logger(label: "statements") { _ in Handler(statements: statements) }
-        let plain = try await TestServer.run(inPlaceOf: Self.telling, logger: logger) { server in
+        let statements = StatementLog()
+        let plain = try await TestServer.run(inPlaceOf: StatementLog.layout, logger: statements.logger) { server in
             try await Self.operate(on: "Song", ["title"], server)
         }
-        let names = Self.identifiers(in: statements.texts.withLock { $0 })
+        let names = Self.identifiers(in: statements.take())
         #expect(names.count > 100, "\(names)")
         for name in ["objectId", "title", "unnest", "relatedId", "jsonb_agg"] where name != "objectId" {
             #expect(names.contains(name), "\(name) is in no statement")
