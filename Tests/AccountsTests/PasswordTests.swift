@@ -107,31 +107,32 @@ import Testing
         }
     }
 
-    @Test(
-        "Rejects malformed password hashes from the maintenance key and from imports",
-        arguments: [
+    @Test("Rejects malformed password hashes from the maintenance key and from imports")
+    func noHashes() async throws {
+        let texts = [
             "secret", "$2b$10$", "$1$abcdefgh$0123456789012345678901",
             "$2b$03$5f4dcc3b5aa765d61d8327deb882cf99abcdefghijklmnopqrstu",
             "$2b$32$5f4dcc3b5aa765d61d8327deb882cf99abcdefghijklmnopqrstu", "*0",
             "$2b$10$5f4dcc3b5aa765d61d8327deb882cf99abcdefghijklmnopqrs u",
             "$2c$10$5f4dcc3b5aa765d61d8327deb882cf99abcdefghijklmnopqrstu",
-        ])
-    func noHashes(text: String) async throws {
+        ]
         try await TestServer.run { server in
             let kim = try await server.signUp("kim")
-            let hash = JSONValue.string(text)
-            let made = try await server.send(
-                "POST", "/users", ["username": "lou", "_hashed_password": hash], as: .maintenance)
-            #expect(made.code == 142, "\(made.text)")
-            let changed = try await server.send(
-                "PUT", "/users/\(kim.id)", ["_hashed_password": hash], as: .maintenance)
-            #expect(changed.code == 142)
-            for key in ["_hashed_password", "bcryptPassword"] {
-                let rows = JSONValue.array([
-                    .object([Name("objectId"): "u1", Name("username"): "ann", Name(key): hash])
-                ])
-                let answer = try await ImportForm.send(rows.text, to: "/import_data/_User", of: server)
-                #expect(answer.rows.first?["error"]?["code"] == 142, "\(answer.text)")
+            for text in texts {
+                let hash = JSONValue.string(text)
+                let made = try await server.send(
+                    "POST", "/users", ["username": "lou", "_hashed_password": hash], as: .maintenance)
+                #expect(made.code == 142, "\(made.text)")
+                let changed = try await server.send(
+                    "PUT", "/users/\(kim.id)", ["_hashed_password": hash], as: .maintenance)
+                #expect(changed.code == 142, "\(text)")
+                for key in ["_hashed_password", "bcryptPassword"] {
+                    let rows = JSONValue.array([
+                        .object([Name("objectId"): "u1", Name("username"): "ann", Name(key): hash])
+                    ])
+                    let answer = try await ImportForm.send(rows.text, to: "/import_data/_User", of: server)
+                    #expect(answer.rows.first?["error"]?["code"] == 142, "\(answer.text)")
+                }
             }
             #expect(try await server.rows("SELECT \"username\" FROM \"_User\"") == [["kim"]])
             #expect(try await Self.logIn(server, "secret").status == 200)

@@ -7,15 +7,17 @@ import Testing
 @Suite struct SecurityLookAlikePlacesTests {
     typealias Pair = SecurityLookAlikeTests.Pair
 
-    @Test("A look-alike request id isn't a duplicate of the real one", arguments: SecurityLookAlikeTests.pairs)
-    func requestIds(_ pair: Pair) async throws {
+    @Test("A look-alike request id isn't a duplicate of the real one")
+    func requestIds() async throws {
         let options: JSONObject = ["idempotencyOptions": ["paths": ["classes/.*"], "ttl": 300]]
         try await TestServer.run(options) { server in
-            for (id, status) in [(pair.real, 201), (pair.fake, 201), (pair.real, 400), (pair.fake, 400)] {
-                let answer = try await server.send(
-                    "POST", "/classes/Song", ["title": "x"], headers: ["X-Parse-Request-Id": id])
-                #expect(answer.status == status, "\(answer.text)")
-                if status == 400 { #expect(answer.code == 159) }
+            for pair in SecurityLookAlikeTests.pairs {
+                for (id, status) in [(pair.real, 201), (pair.fake, 201), (pair.real, 400), (pair.fake, 400)] {
+                    let answer = try await server.send(
+                        "POST", "/classes/Song", ["title": "x"], headers: ["X-Parse-Request-Id": id])
+                    #expect(answer.status == status, "\(pair): \(answer.text)")
+                    if status == 400 { #expect(answer.code == 159) }
+                }
             }
         }
     }
@@ -89,14 +91,18 @@ import Testing
         }
     }
 
-    @Test("A look-alike password doesn't log in", arguments: SecurityLookAlikeTests.pairs)
-    func passwords(_ pair: Pair) async throws {
+    @Test("A look-alike password doesn't log in")
+    func passwords() async throws {
         try await TestServer.run { server in
-            _ = try await server.signUp("kim", password: pair.real)
-            let wrong = try await server.send("POST", "/login", ["username": "kim", "password": .string(pair.fake)])
-            #expect(wrong.code == 101)
-            let right = try await server.send("POST", "/login", ["username": "kim", "password": .string(pair.real)])
-            #expect(right.status == 200)
+            for (number, pair) in SecurityLookAlikeTests.pairs.enumerated() {
+                let name = "kim\(number)"
+                _ = try await server.signUp(name, password: pair.real)
+                for (password, status) in [(pair.fake, 404), (pair.real, 200)] {
+                    let login: JSONValue = ["username": .string(name), "password": .string(password)]
+                    let answer = try await server.send("POST", "/login", login)
+                    #expect(answer.status == status && answer.code == (status == 200 ? nil : 101), "\(answer.text)")
+                }
+            }
         }
     }
 
