@@ -310,24 +310,42 @@ struct ConsoleCallTests {
     func views() async throws {
         try await TestServer.run { server in
             let (user, token) = try await server.signUp("kim")
-            let acl: JSONValue = .object([Name(user): ["read": true]])
-            _ = try await server.create("Song", ["title": "own", "ACL": acl])
-            _ = try await server.create("Song", ["title": "hidden", "ACL": [:]])
-            _ = try await server.create("Song", ["title": "open"])
+            let (lou, _) = try await server.signUp("lou", ["phone": "1"])
+            func role(_ name: String, _ field: Name, _ member: JSONValue) async throws -> JSONValue {
+                let fields: JSONObject = [
+                    "name": .string(name), "ACL": [:], field: .operation("AddRelation", [member]),
+                ]
+                return .pointer("_Role", try await server.create("_Role", fields, as: .master))
+            }
+            _ = try await role("Staff", "roles", role("Editor", "users", .pointer("_User", user)))
+            for (title, reader) in [("kim", user), ("lou", lou), ("open", "*"), ("staff", "role:Staff")] {
+                let acl: JSONValue = .object([Name(reader): ["read": true]])
+                _ = try await server.create("Song", ["title": .string(title), "ACL": acl], as: .master)
+            }
+            _ = try await server.create("Song", ["title": "hidden", "ACL": [:]], as: .master)
             let browser = try await ConsoleBrowser(server, ConsoleBrowser.masterKey)
             let sessions = try await browser.parse("GET", "/sessions?count=1&limit=0")["count"]
             let path = "/classes/Song?order=title"
-            let seen = try await browser.parse("GET", path, headers: ["X-Roost-View-As": user])
-            #expect(seen.bytes == (try await server.send("GET", path, as: .session(token))).bytes)
+            let asUser = ["X-Roost-View-As": user]
+            for path in [path + "&count=1", "/users?order=username&count=1", "/users/\(lou)", "/roles?count=1"] {
+                let seen = try await browser.parse("GET", path, headers: asUser)
+                let expected = try await server.send("GET", path, as: .session(token))
+                #expect(seen.status == expected.status && seen.bytes == expected.bytes, "\(path): \(seen.text)")
+            }
+            let songs = try await browser.parse("GET", path, headers: asUser).results
+            #expect(songs.map { $0["title"] } == ["kim", "open", "staff"])
+            let own = try await browser.parse("GET", "/users/\(user)", headers: asUser)
+            #expect(own["username"] == "kim" && own["sessionToken"] == nil)
             let anonymous = try await browser.parse("GET", path, headers: ["X-Roost-View-As": "anonymous"])
-            #expect(anonymous["results"]?.arrayValue?.map { $0["title"] } == ["open"])
+            #expect(anonymous.results.map { $0["title"] } == ["open"])
+            #expect(try await browser.parse("GET", "/schemas", headers: asUser).status == 403)
             #expect(try await browser.parse("GET", "/sessions?count=1&limit=0")["count"] == sessions)
             let written = try await browser.parse(
-                "POST", "/classes/Song", ["title": "x"], headers: ["X-Roost-View-As": user])
+                "POST", "/classes/Song", ["title": "x"], headers: asUser)
             #expect(written.status == 400)
             #expect(try await browser.parse("GET", path, headers: ["X-Roost-View-As": "nobody"]).status == 404)
             // The header has no effect for clients.
-            let client = try await server.send("GET", path, as: .anonymous, headers: ["X-Roost-View-As": user])
+            let client = try await server.send("GET", path, as: .anonymous, headers: asUser)
             #expect(client["results"]?.arrayValue?.count == 1)
         }
     }

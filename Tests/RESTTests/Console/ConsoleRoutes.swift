@@ -9,6 +9,7 @@ import REST
 import Rules
 import ServerConfiguration
 import TestSupport
+import TestTools
 import Testing
 
 /// The API's routes on a test database, called like the console's dispatcher, with settings that clients can't send in
@@ -49,17 +50,14 @@ struct ConsoleRoutes: Sendable {
         try await client.start()
         let catalog = SchemaCatalog(
             client: client, senderId: "test", refusesMixedMembership: false, distribution: distribution, logger: logger)
-        let result: Result<Void, any Error>
-        do {
+        let result = await Result.awaiting {
             try await DatabaseInstaller(client: client, catalog: catalog, logger: logger).install()
             let store = ObjectStore(client: client, catalog: catalog, logger: logger)
             let backend = Backend(
                 configuration: configuration, store: store, passwords: Passwords(cost: 4), logger: logger)
             try await ConsoleTables(client: client).prepare()
             let routes = ParseRoutes(backend: backend, logger: logger)
-            result = .success(try await body(ConsoleRoutes(routes: routes, client: client)))
-        } catch {
-            result = .failure(error)
+            try await body(ConsoleRoutes(routes: routes, client: client))
         }
         await client.shutdown()
         try result.get()
