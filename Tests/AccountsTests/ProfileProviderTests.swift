@@ -70,47 +70,46 @@ import Testing
         }
     }
 
-    @Test("Log-ins fail within seconds if a provider is slow, redirects, or returns too much or invalid JSON")
-    func broken() async throws {
-        let answers: [(String, IdentityStandIn.Answer)] = [
-            ("garbage", { _ in .init("<html>") }),
-            ("large", { _ in .init(String(repeating: " ", count: 10_000_000)) }),
-            ("redirect", { _ in .init("", status: 302, headers: [("Location", "https://evil.example/")]) }),
-            (
-                "slow",
-                { _ in
-                    try await Task.sleep(for: .seconds(60))
-                    return .init("{}")
+    private static let brokenAnswers: [String: IdentityStandIn.Answer] = [
+        "garbage": { _ in .init("<html>") },
+        "large": { _ in .init(String(repeating: " ", count: 10_000_000)) },
+        "redirect": { _ in .init("", status: 302, headers: [("Location", "https://evil.example/")]) },
+        "slow": { _ in
+            try await Task.sleep(for: .seconds(60))
+            return .init("{}")
+        },
+    ]
+
+    @Test(
+        "Log-ins fail within seconds if a provider is slow, redirects, or returns too much or invalid JSON",
+        arguments: brokenAnswers.keys.sorted())
+    func broken(name: String) async throws {
+        let answer = try #require(Self.brokenAnswers[name])
+        try await IdentityStandIn.run(answer) { standIn in
+            let auth: JSONValue = [
+                "github": ["clientId": "app", "clientSecret": "s"], "spotify": ["enableInsecureAuth": true],
+                "facebook": ["appIds": ["1"]],
+                "club": [
+                    "oauth2": true, "tokenIntrospectionEndpointUrl": "https://club.example/introspect",
+                    "useridField": "sub",
+                ],
+            ]
+            try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
+                let start = ContinuousClock.now
+                let refused = try await concurrently(4) { number in
+                    let (provider, data): (Name, JSONValue) =
+                        [
+                            ("github", ["code": "c"]), ("spotify", ["id": "1", "access_token": "t"]),
+                            ("facebook", ["id": "1", "access_token": "t"]),
+                            ("club", ["id": "1", "access_token": "t"]),
+                        ][number]
+                    return try await Self.logIn(server, provider, data)
                 }
-            ),
-        ]
-        for (name, answer) in answers {
-            try await IdentityStandIn.run(answer) { standIn in
-                let auth: JSONValue = [
-                    "github": ["clientId": "app", "clientSecret": "s"], "spotify": ["enableInsecureAuth": true],
-                    "facebook": ["appIds": ["1"]],
-                    "club": [
-                        "oauth2": true, "tokenIntrospectionEndpointUrl": "https://club.example/introspect",
-                        "useridField": "sub",
-                    ],
-                ]
-                try await TestServer.run(standIn.options.merging(["auth": auth]) { $1 }) { server in
-                    let start = ContinuousClock.now
-                    let refused = try await concurrently(4) { number in
-                        let (provider, data): (Name, JSONValue) =
-                            [
-                                ("github", ["code": "c"]), ("spotify", ["id": "1", "access_token": "t"]),
-                                ("facebook", ["id": "1", "access_token": "t"]),
-                                ("club", ["id": "1", "access_token": "t"]),
-                            ][number]
-                        return try await Self.logIn(server, provider, data)
-                    }
-                    #expect(refused.allSatisfy { $0.code == 101 || $0.code == 142 }, "\(name): \(refused.map(\.text))")
-                    // Five seconds each, plus time for a busy machine.
-                    #expect(start.duration(to: .now) < .seconds(20), "\(name)")
-                    #expect(standIn.requests.allSatisfy { $0.host != "evil.example" }, "\(name)")
-                    #expect(try await server.rows("SELECT count(*)::text FROM \"_User\"") == [["0"]])
-                }
+                #expect(refused.allSatisfy { $0.code == 101 || $0.code == 142 }, "\(name): \(refused.map(\.text))")
+                // Five seconds each, plus time for a busy machine.
+                #expect(start.duration(to: .now) < .seconds(20), "\(name)")
+                #expect(standIn.requests.allSatisfy { $0.host != "evil.example" }, "\(name)")
+                #expect(try await server.rows("SELECT count(*)::text FROM \"_User\"") == [["0"]])
             }
         }
     }

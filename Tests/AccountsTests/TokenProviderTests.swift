@@ -224,40 +224,36 @@ import Testing
         }
     }
 
-    @Test("Log-ins fail within seconds if an issuer is down, slow or misbehaves; other requests don't wait")
-    func broken() async throws {
+    private static let brokenAnswers: [String: IdentityStandIn.Answer] = [
+        "down": { _ in IdentityStandIn.Reply("", status: 500) },
+        "garbage": { _ in IdentityStandIn.Reply("<html>") },
+        "large": { _ in IdentityStandIn.Reply(String(repeating: " ", count: 10_000_000)) },
+        "redirect": { _ in IdentityStandIn.Reply("", status: 302, headers: [("Location", "https://evil.example/")]) },
+        "slow": { _ in
+            try await Task.sleep(for: .seconds(60))
+            return IdentityStandIn.Reply("")
+        },
+    ]
+
+    @Test(
+        "Log-ins fail within seconds if an issuer is down, slow or misbehaves; other requests don't wait",
+        arguments: brokenAnswers.keys.sorted())
+    func broken(name: String) async throws {
+        let answer = try #require(Self.brokenAnswers[name])
         let key = try IdentityKey("one")
-        let answers: [(String, IdentityStandIn.Answer)] = [
-            ("down", { _ in IdentityStandIn.Reply("", status: 500) }),
-            ("garbage", { _ in IdentityStandIn.Reply("<html>") }),
-            ("large", { _ in IdentityStandIn.Reply(String(repeating: " ", count: 10_000_000)) }),
-            (
-                "redirect",
-                { _ in IdentityStandIn.Reply("", status: 302, headers: [("Location", "https://evil.example/")]) }
-            ),
-            (
-                "slow",
-                { _ in
-                    try await Task.sleep(for: .seconds(60))
-                    return IdentityStandIn.Reply("")
-                }
-            ),
-        ]
-        for (name, answer) in answers {
-            try await IdentityStandIn.run(answer) { standIn in
-                let options = standIn.options.merging(["auth": ["apple": ["clientId": "app.music"]]]) { $1 }
-                try await TestServer.run(options) { server in
-                    let token = try key.token(Self.claims())
-                    let start = ContinuousClock.now
-                    async let refused = Self.logIn(server, token)
-                    #expect(try await server.send("GET", "/classes/Song").status == 200)
-                    let answer = try await refused
-                    // Five seconds, plus time for a busy machine.
-                    #expect(start.duration(to: .now) < .seconds(15), "\(name)")
-                    #expect(answer.code == 101, "\(name): \(answer.text)")
-                    #expect(standIn.requests.allSatisfy { $0.host == "appleid.apple.com" }, "\(name)")
-                    #expect(try await server.rows("SELECT count(*)::text FROM \"_User\"") == [["0"]])
-                }
+        try await IdentityStandIn.run(answer) { standIn in
+            let options = standIn.options.merging(["auth": ["apple": ["clientId": "app.music"]]]) { $1 }
+            try await TestServer.run(options) { server in
+                let token = try key.token(Self.claims())
+                let start = ContinuousClock.now
+                async let refused = Self.logIn(server, token)
+                #expect(try await server.send("GET", "/classes/Song").status == 200)
+                let answer = try await refused
+                // Five seconds, plus time for a busy machine.
+                #expect(start.duration(to: .now) < .seconds(15), "\(name)")
+                #expect(answer.code == 101, "\(name): \(answer.text)")
+                #expect(standIn.requests.allSatisfy { $0.host == "appleid.apple.com" }, "\(name)")
+                #expect(try await server.rows("SELECT count(*)::text FROM \"_User\"") == [["0"]])
             }
         }
     }
