@@ -4,6 +4,7 @@ import ParseStorage
 import Postgres
 import Synchronization
 import TestSupport
+import TestTools
 import Testing
 
 /// Exports while others change the classes.
@@ -26,19 +27,15 @@ import Testing
             configuration.sharedConnections = 1
             let client = PostgresClient(configuration: configuration, logger: TestServer.quietLogger)
             let request = DatabaseExport.Request(links: .none)
-            let result: Result<String, any Error>
-            do {
-                result = .success(
-                    try await DatabaseExport.run(client, request) { export in
-                        // The export locks no tables.
-                        try await TestServer.execute("SET lock_timeout = '5s'; \(change)", on: uri)
-                        let rows = Rows()
-                        let table = try #require(export.tables.first { $0.name == name })
-                        try await export.read(table, separator: Array("|".utf8)) { text, _ in rows.add(text) }
-                        return rows.text
-                    })
-            } catch {
-                result = .failure(error)
+            let result = await Result.awaiting {
+                try await DatabaseExport.run(client, request) { export in
+                    // The export locks no tables.
+                    try await TestServer.execute("SET lock_timeout = '5s'; \(change)", on: uri)
+                    let rows = Rows()
+                    let table = try #require(export.tables.first { $0.name == name })
+                    try await export.read(table, separator: Array("|".utf8)) { text, _ in rows.add(text) }
+                    return rows.text
+                }
             }
             await client.shutdown()
             return try result.get()

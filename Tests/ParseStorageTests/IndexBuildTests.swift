@@ -2,6 +2,7 @@ import JSON
 import ParseModel
 import ParseStorage
 import Postgres
+import TestTools
 import Testing
 
 @Suite("Building indexes of large tables")
@@ -23,16 +24,12 @@ struct IndexBuildTests {
             try await client.start()
             let catalog = SchemaCatalog(
                 client: client, senderId: "other", refusesMixedMembership: false, logger: TestStore.logger)
-            let result: Result<ClassSchema, any Error>
-            do {
-                result = .success(
-                    try await catalog.change("Song") { current in
-                        var schema = current ?? ClassSchema(name: "Song")
-                        schema.indexes["byTitle"] = ["title": 1]
-                        return schema
-                    })
-            } catch {
-                result = .failure(error)
+            let result = await Result.awaiting {
+                try await catalog.change("Song") { current in
+                    var schema = current ?? ClassSchema(name: "Song")
+                    schema.indexes["byTitle"] = ["title": 1]
+                    return schema
+                }
             }
             await client.shutdown()
             #expect(try result.get().indexes["byTitle"] == ["title": 1])

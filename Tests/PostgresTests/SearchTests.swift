@@ -173,49 +173,47 @@ struct SearchTests {
     @Test("Concurrent large results stay within the memory budget, and all arrive complete")
     func budget() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
-            let client = database.client
-            let (held, most) = (Counter(), Counter())
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<16 {
-                    group.addTask {
-                        let result = try await client.search(Self.large, Self.hundred)
-                        most.raise(to: held.add(result.size))
-                        #expect(result.rowCount == 80)
-                        try await Task.sleep(for: .milliseconds(20))
-                        held.add(-result.size)
-                        withExtendedLifetime(result) {}
-                    }
-                }
-                try await group.waitForAll()
+            try await Self.expectBudget(database.client) { client in
+                let result = try await client.search(Self.large, Self.hundred)
+                #expect(result.rowCount == 80)
+                return result
             }
-            #expect(most.value < RowBudget.capacity + 16_000_000, "\(most.value)")
-            #expect(try await eventually { client.rows.used == 0 })
         }
+    }
+
+    /// Holds sixteen concurrent results, each for 20 ms, and expects that they stay within the memory budget.
+    private static func expectBudget(
+        _ client: PostgresClient, _ read: @escaping @Sendable (PostgresClient) async throws -> PostgresResult
+    ) async throws {
+        let (held, most) = (Counter(), Counter())
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<16 {
+                group.addTask {
+                    let result = try await read(client)
+                    most.raise(to: held.add(result.size))
+                    try await Task.sleep(for: .milliseconds(20))
+                    held.add(-result.size)
+                    withExtendedLifetime(result) {}
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(most.value < RowBudget.capacity + 16_000_000, "\(most.value)")
+        #expect(try await eventually { client.rows.used == 0 })
     }
 
     @Test("Concurrent large rows read by key stay within the memory budget, and all arrive complete")
     func rows() async throws {
         try await TestDatabase.run(configure: Self.patiently) { (database) async throws in
             let client = database.client
-            let (held, most) = (Counter(), Counter())
             #expect(try await client.row(Statement("SELECT 7::int8")).int(0, 0) == 7)
             #expect(!client.history.knowsLargeRows)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<16 {
-                    group.addTask {
-                        let result = try await client.row(Statement("SELECT repeat('x', 8000000)"))
-                        most.raise(to: held.add(result.size))
-                        #expect(result.string(0, 0)?.utf8.count == 8_000_000)
-                        try await Task.sleep(for: .milliseconds(20))
-                        held.add(-result.size)
-                        withExtendedLifetime(result) {}
-                    }
-                }
-                try await group.waitForAll()
+            try await Self.expectBudget(client) { client in
+                let result = try await client.row(Statement("SELECT repeat('x', 8000000)"))
+                #expect(result.string(0, 0)?.utf8.count == 8_000_000)
+                return result
             }
-            #expect(most.value < RowBudget.capacity + 16_000_000, "\(most.value)")
             #expect(client.history.knowsLargeRows)
-            #expect(try await eventually { client.rows.used == 0 })
         }
     }
 

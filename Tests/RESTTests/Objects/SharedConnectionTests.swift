@@ -2,6 +2,7 @@ import JSON
 import Logging
 import Postgres
 import TestSupport
+import TestTools
 import Testing
 
 /// Database resources that a request holds while others run.
@@ -12,15 +13,11 @@ import Testing
     ) async throws -> R {
         let other = PostgresClient(
             configuration: PostgresConfiguration(connectionString: server.databaseURI), logger: Logger(label: "test"))
-        let result: Result<R, any Error>
-        do {
-            result = .success(
-                try await other.transaction(purpose: .administration) { session in
-                    _ = try await session.query(statement)
-                    return try await body(other)
-                })
-        } catch {
-            result = .failure(error)
+        let result = await Result.awaiting {
+            try await other.transaction(purpose: .administration) { session in
+                _ = try await session.query(statement)
+                return try await body(other)
+            }
         }
         await other.shutdown()
         return try result.get()
