@@ -92,31 +92,29 @@ import Testing
 
     @Test("Links in emails, redirects and pages ignore the host in request header fields")
     func hosts() async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options(["verifyUserEmails": true, "trustProxy": true])) { server in
-                let headers = [
-                    "Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https",
-                    "Forwarded": "host=evil.example", "Origin": "https://evil.example",
-                    "Referer": "https://evil.example/",
-                ]
-                _ = try await server.send(
-                    "POST", "/users", ["username": "ann", "password": "p", "email": "ann@m.example"], headers: headers
-                ).succeeded()
-                _ = try await server.send(
-                    "POST", "/requestPasswordReset", ["email": "ann@m.example"], headers: headers
-                ).succeeded()
-                for number in [1, 2] {
-                    let mail = try await catcher.mail(to: "ann@m.example", number: number)
-                    #expect(mail.link.hasPrefix("http://app.example/parse/apps/"))
-                    #expect(!mail.raw.contains("evil"))
-                }
-                let form = try await server.form(TestServer.resetPath, "token=x", headers)
-                #expect(form.location.hasPrefix("http://app.example/parse/apps/"))
-                let page = try await server.send(
-                    "GET", "/apps/choose_password?appId=\(TestServer.applicationID)&token=t", as: .nobody,
-                    headers: headers)
-                #expect(page.page == "password_reset" && !page.text.contains("evil"))
+        try await MailCatcher.serve(["verifyUserEmails": true, "trustProxy": true]) { server, catcher in
+            let headers = [
+                "Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https",
+                "Forwarded": "host=evil.example", "Origin": "https://evil.example",
+                "Referer": "https://evil.example/",
+            ]
+            _ = try await server.send(
+                "POST", "/users", ["username": "ann", "password": "p", "email": "ann@m.example"], headers: headers
+            ).succeeded()
+            _ = try await server.send(
+                "POST", "/requestPasswordReset", ["email": "ann@m.example"], headers: headers
+            ).succeeded()
+            for number in [1, 2] {
+                let mail = try await catcher.mail(to: "ann@m.example", number: number)
+                #expect(mail.link.hasPrefix("http://app.example/parse/apps/"))
+                #expect(!mail.raw.contains("evil"))
             }
+            let form = try await server.form(TestServer.resetPath, "token=x", headers)
+            #expect(form.location.hasPrefix("http://app.example/parse/apps/"))
+            let page = try await server.send(
+                "GET", "/apps/choose_password?appId=\(TestServer.applicationID)&token=t", as: .nobody,
+                headers: headers)
+            #expect(page.page == "password_reset" && !page.text.contains("evil"))
         }
     }
 
@@ -164,91 +162,85 @@ import Testing
 
     @Test("Links sent before an address change neither verify the new address nor reset the password")
     func changedAddress() async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
-                let ann = try await server.signUp("ann", ["email": "ann@m.example"])
-                let first = try await catcher.mail(to: "ann@m.example")
-                _ = try await server.send("POST", "/requestPasswordReset", ["email": "ann@m.example"]).succeeded()
-                let reset = try await catcher.mail(to: "ann@m.example", number: 2)
+        try await MailCatcher.serve(["verifyUserEmails": true]) { server, catcher in
+            let ann = try await server.signUp("ann", ["email": "ann@m.example"])
+            let first = try await catcher.mail(to: "ann@m.example")
+            _ = try await server.send("POST", "/requestPasswordReset", ["email": "ann@m.example"]).succeeded()
+            let reset = try await catcher.mail(to: "ann@m.example", number: 2)
+            _ = try await server.send(
+                "PUT", "/users/\(ann.id)", ["email": "victim@m.example"], as: .session(ann.token)
+            ).succeeded()
+            #expect(try await server.open(first.link).page == "email_verification_link_invalid")
+            #expect(try await server.user(ann.id)["emailVerified"] == false)
+            let token = try #require(reset.parameter("token"))
+            let form = try await server.form(TestServer.resetPath, "token=\(token)&new_password=stolen")
+            #expect(form.headers["x-parse-page-param-error"]?.hasPrefix("Failed to reset password") == true)
+            // Verification links and concurrent address changes: in no order does a link verify another address.
+            for round in 0..<3 {
+                let old = "old\(round)@m.example"
+                let new = "new\(round)@m.example"
                 _ = try await server.send(
-                    "PUT", "/users/\(ann.id)", ["email": "victim@m.example"], as: .session(ann.token)
+                    "PUT", "/users/\(ann.id)", ["email": .string(old)], as: .master
                 ).succeeded()
-                #expect(try await server.open(first.link).page == "email_verification_link_invalid")
-                #expect(try await server.user(ann.id)["emailVerified"] == false)
-                let token = try #require(reset.parameter("token"))
-                let form = try await server.form(TestServer.resetPath, "token=\(token)&new_password=stolen")
-                #expect(form.headers["x-parse-page-param-error"]?.hasPrefix("Failed to reset password") == true)
-                // Verification links and concurrent address changes: in no order does a link verify another address.
-                for round in 0..<3 {
-                    let old = "old\(round)@m.example"
-                    let new = "new\(round)@m.example"
-                    _ = try await server.send(
-                        "PUT", "/users/\(ann.id)", ["email": .string(old)], as: .master
-                    ).succeeded()
-                    let link = try await catcher.mail(to: old).link
-                    _ = try await concurrently(6) { number in
-                        number % 2 == 0
-                            ? try await server.open(link)
-                            : try await server.send(
-                                "PUT", "/users/\(ann.id)", ["email": .string(new)], as: .session(ann.token))
-                    }
-                    let user = try await server.user(ann.id)
-                    #expect(user["email"] == .string(new) && user["emailVerified"] == false, "\(user)")
+                let link = try await catcher.mail(to: old).link
+                _ = try await concurrently(6) { number in
+                    number % 2 == 0
+                        ? try await server.open(link)
+                        : try await server.send(
+                            "PUT", "/users/\(ann.id)", ["email": .string(new)], as: .session(ann.token))
                 }
+                let user = try await server.user(ann.id)
+                #expect(user["email"] == .string(new) && user["emailVerified"] == false, "\(user)")
             }
         }
     }
 
     @Test("Crafted addresses can't add recipients or header fields, and long names give valid header lines")
     func recipients() async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
-                let addresses = [
-                    "a@b.example, victim@m.example", "a@b.example;victim@m.example", "<victim@m.example>a@b.example",
-                    "a@b.example> NOTIFY=SUCCESS ORCPT=rfc822;victim@m.example", "a@b.example\u{2028}victim@m.example",
-                    "a@b.example\u{85}Bcc: victim@m.example", "a@b.example\tvictim@m.example",
-                    "=?utf-8?Q?victim=40m.example?= <a@b.example>", "a@" + String(repeating: "b", count: 400),
-                ]
-                for (number, address) in addresses.enumerated() {
-                    let answer = try await server.send(
-                        "POST", "/users",
-                        ["username": .string("u\(number)"), "password": "p", "email": .string(address)])
-                    #expect(answer.status == 201 || answer.code == 125, "\(address): \(answer.text)")
-                }
-                let isDone = try await eventually {
-                    try await server.texts("SELECT id::text FROM _roost_mail WHERE reason IS NULL").isEmpty
-                }
-                #expect(isDone)
-                for mail in try catcher.mails() {
-                    #expect(!mail.recipients.contains { $0.contains("victim@m.example") }, "\(mail.recipients)")
-                    #expect(mail.recipients.count == 1)
-                    let head = mail.raw.components(separatedBy: "\r\n\r\n")[0]
-                    #expect(!head.contains("victim"), "\(head)")
-                }
-                // Names of any length and characters lead to valid header lines of limited length.
-                let name = String(repeating: "Ärger\u{202E}\u{2029}=?utf-8?B?", count: 300)
+        try await MailCatcher.serve(["verifyUserEmails": true]) { server, catcher in
+            let addresses = [
+                "a@b.example, victim@m.example", "a@b.example;victim@m.example", "<victim@m.example>a@b.example",
+                "a@b.example> NOTIFY=SUCCESS ORCPT=rfc822;victim@m.example", "a@b.example\u{2028}victim@m.example",
+                "a@b.example\u{85}Bcc: victim@m.example", "a@b.example\tvictim@m.example",
+                "=?utf-8?Q?victim=40m.example?= <a@b.example>", "a@" + String(repeating: "b", count: 400),
+            ]
+            for (number, address) in addresses.enumerated() {
                 let answer = try await server.send(
-                    "POST", "/users", ["username": .string(name), "password": "p", "email": "long@m.example"])
-                if answer.status == 201 {
-                    let mail = try await catcher.mail(to: "long@m.example")
-                    #expect(mail.raw.components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 998 })
-                    #expect(mail.raw.utf8.allSatisfy { $0 < 0x80 })
-                }
+                    "POST", "/users",
+                    ["username": .string("u\(number)"), "password": "p", "email": .string(address)])
+                #expect(answer.status == 201 || answer.code == 125, "\(address): \(answer.text)")
+            }
+            let isDone = try await eventually {
+                try await server.texts("SELECT id::text FROM _roost_mail WHERE reason IS NULL").isEmpty
+            }
+            #expect(isDone)
+            for mail in try catcher.mails() {
+                #expect(!mail.recipients.contains { $0.contains("victim@m.example") }, "\(mail.recipients)")
+                #expect(mail.recipients.count == 1)
+                let head = mail.raw.components(separatedBy: "\r\n\r\n")[0]
+                #expect(!head.contains("victim"), "\(head)")
+            }
+            // Names of any length and characters lead to valid header lines of limited length.
+            let name = String(repeating: "Ärger\u{202E}\u{2029}=?utf-8?B?", count: 300)
+            let answer = try await server.send(
+                "POST", "/users", ["username": .string(name), "password": "p", "email": "long@m.example"])
+            if answer.status == 201 {
+                let mail = try await catcher.mail(to: "long@m.example")
+                #expect(mail.raw.components(separatedBy: "\r\n").allSatisfy { $0.utf8.count <= 998 })
+                #expect(mail.raw.utf8.allSatisfy { $0 < 0x80 })
             }
         }
     }
 
     @Test("Resending a verification link takes the same time for known and unknown user names")
     func resendTiming() async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
-                _ = try await server.signUp("ann", ["email": "ann@m.example"])
-                let path = "/apps/\(TestServer.applicationID)/resend_verification_email"
-                let isLevel = try await LevelTimes.hold(pairs: 12, lanes: 1) { isFirst, _ in
-                    _ = try await server.form(path, "username=\(isFirst ? "ann" : "nobody")")
-                }
-                #expect(isLevel)
+        try await MailCatcher.serve(["verifyUserEmails": true]) { server, catcher in
+            _ = try await server.signUp("ann", ["email": "ann@m.example"])
+            let path = "/apps/\(TestServer.applicationID)/resend_verification_email"
+            let isLevel = try await LevelTimes.hold(pairs: 12, lanes: 1) { isFirst, _ in
+                _ = try await server.form(path, "username=\(isFirst ? "ann" : "nobody")")
             }
+            #expect(isLevel)
         }
     }
 }

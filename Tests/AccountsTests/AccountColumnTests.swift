@@ -4,14 +4,6 @@ import Testing
 
 /// The columns of `_User` that parse-server uses for accounts.
 @Suite(.timeLimit(.minutes(10))) struct AccountColumnTests {
-    private static func run(
-        _ options: JSONObject, _ body: @escaping @Sendable (TestServer, MailCatcher) async throws -> Void
-    ) async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options(options)) { try await body($0, catcher) }
-        }
-    }
-
     /// The columns with a value, by name. Dates are reported as whether they are in the future.
     private static func columns(_ server: TestServer, _ names: [String]) async throws -> [String: String] {
         var found: [String: String] = [:]
@@ -32,7 +24,7 @@ import Testing
     func verification() async throws {
         for ends in [false, true] {
             let options: JSONObject = ends ? ["emailVerifyTokenValidityDuration": 600] : [:]
-            try await Self.run(options.merging(["verifyUserEmails": true]) { $1 }) { server, catcher in
+            try await MailCatcher.serve(options.merging(["verifyUserEmails": true]) { $1 }) { server, catcher in
                 let ann = try await server.signUp("ann")
                 #expect(try await Self.columns(server, Self.verification) == [:])
                 // Together with a new address, even the master key can't set `emailVerified` to true.
@@ -63,7 +55,7 @@ import Testing
     func reset() async throws {
         for ends in [false, true] {
             let options: JSONObject = ends ? ["passwordPolicy": ["resetTokenValidityDuration": 600]] : [:]
-            try await Self.run(options) { server, catcher in
+            try await MailCatcher.serve(options) { server, catcher in
                 let ann = try await server.signUp("ann", ["email": "ann@m.example"])
                 var token = ann.token
                 var seen: Set<String> = []
@@ -93,7 +85,7 @@ import Testing
     @Test("Stores password dates, previous hashes (oldest first) and failed log-ins only if options need them")
     func passwords() async throws {
         let names = ["_password_changed_at", "_password_history", "_failed_login_count", "_account_lockout_expires_at"]
-        try await Self.run([:]) { server, _ in
+        try await MailCatcher.serve([:]) { server, _ in
             let ann = try await server.signUp("ann")
             _ = try await server.send("PUT", "/users/\(ann.id)", ["password": "b"], as: .master).succeeded()
             _ = try await server.send("POST", "/login", ["username": "ann", "password": "wrong"])
@@ -103,7 +95,7 @@ import Testing
             "passwordPolicy": ["maxPasswordAge": 30, "maxPasswordHistory": 3],
             "accountLockout": ["threshold": 2, "duration": 5],
         ]
-        try await Self.run(policy) { server, _ in
+        try await MailCatcher.serve(policy) { server, _ in
             func hash() async throws -> String { try await server.texts("SELECT _hashed_password FROM \"_User\"")[0] }
             let ann = try await server.signUp("ann", password: "a")
             #expect(try await Self.columns(server, names) == ["_password_changed_at": "before"])

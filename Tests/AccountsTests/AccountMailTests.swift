@@ -6,93 +6,89 @@ import Testing
 @Suite struct AccountMailTests {
     @Test("The sign-up email's link verifies the address, even repeatedly; only a new address sends more emails")
     func verification() async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options(["verifyUserEmails": true])) { server in
-                let ann = try await server.signUp("ann", ["email": "ann@m.example"])
-                let mail = try await catcher.mail(to: "ann@m.example")
-                #expect(mail.subject == "Please verify your e-mail for Größe")
-                #expect(mail.from == "Roost <roost@example.com>")
-                let token = try #require(mail.parameter("token"))
-                #expect(
-                    mail.link == "http://app.example/parse/apps/\(TestServer.applicationID)/verify_email?token=\(token)"
-                )
-                var user = try await server.user(ann.id)
-                #expect(user["emailVerified"] == false)
-                #expect(user["_email_verify_token"] == .string(token))
-                let other = "\(token.first == "x" ? "y" : "x")\(token.dropFirst())"
-                for wrong in ["?token=\(other)", "", "?token=a&token=b", "?token[$ne]=1", "?token=%00"] {
-                    let path = "/apps/\(TestServer.applicationID)/verify_email\(wrong)"
-                    #expect(try await server.open(path).page == "email_verification_link_invalid")
-                }
-                #expect(try await server.user(ann.id)["emailVerified"] == false)
-                for _ in 0..<2 {
-                    let opened = try await server.open(mail.link)
-                    #expect(opened.page == "email_verification_success")
-                    #expect(opened.headers["cache-control"] == "no-store")
-                    #expect(opened.headers["referrer-policy"] == "no-referrer")
-                }
-                user = try await server.user(ann.id)
-                #expect(user["emailVerified"] == true)
-                #expect(user["_email_verify_token"] == nil)
-                // The same address triggers nothing. A new one triggers a verification, and a notice to the old one.
-                for email in ["ann@m.example", "new@m.example"] {
-                    _ = try await server.send(
-                        "PUT", "/users/\(ann.id)", ["email": .string(email)], as: .session(ann.token)
-                    ).succeeded()
-                }
-                let second = try await catcher.mail(to: "new@m.example")
-                #expect(second.subject == mail.subject)
-                #expect(try await catcher.mail(to: "ann@m.example", number: 2).link == "")
-                #expect(try await server.user(ann.id)["emailVerified"] == false)
-                #expect(try catcher.mails().count == 3)
+        try await MailCatcher.serve(["verifyUserEmails": true]) { server, catcher in
+            let ann = try await server.signUp("ann", ["email": "ann@m.example"])
+            let mail = try await catcher.mail(to: "ann@m.example")
+            #expect(mail.subject == "Please verify your e-mail for Größe")
+            #expect(mail.from == "Roost <roost@example.com>")
+            let token = try #require(mail.parameter("token"))
+            #expect(
+                mail.link == "http://app.example/parse/apps/\(TestServer.applicationID)/verify_email?token=\(token)"
+            )
+            var user = try await server.user(ann.id)
+            #expect(user["emailVerified"] == false)
+            #expect(user["_email_verify_token"] == .string(token))
+            let other = "\(token.first == "x" ? "y" : "x")\(token.dropFirst())"
+            for wrong in ["?token=\(other)", "", "?token=a&token=b", "?token[$ne]=1", "?token=%00"] {
+                let path = "/apps/\(TestServer.applicationID)/verify_email\(wrong)"
+                #expect(try await server.open(path).page == "email_verification_link_invalid")
             }
+            #expect(try await server.user(ann.id)["emailVerified"] == false)
+            for _ in 0..<2 {
+                let opened = try await server.open(mail.link)
+                #expect(opened.page == "email_verification_success")
+                #expect(opened.headers["cache-control"] == "no-store")
+                #expect(opened.headers["referrer-policy"] == "no-referrer")
+            }
+            user = try await server.user(ann.id)
+            #expect(user["emailVerified"] == true)
+            #expect(user["_email_verify_token"] == nil)
+            // The same address triggers nothing. A new one triggers a verification, and a notice to the old one.
+            for email in ["ann@m.example", "new@m.example"] {
+                _ = try await server.send(
+                    "PUT", "/users/\(ann.id)", ["email": .string(email)], as: .session(ann.token)
+                ).succeeded()
+            }
+            let second = try await catcher.mail(to: "new@m.example")
+            #expect(second.subject == mail.subject)
+            #expect(try await catcher.mail(to: "ann@m.example", number: 2).link == "")
+            #expect(try await server.user(ann.id)["emailVerified"] == false)
+            #expect(try catcher.mails().count == 3)
         }
     }
 
     @Test("A reset link changes the password once, ends all sessions, and is invalid afterward")
     func reset() async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options()) { server in
-                let ann = try await server.signUp("ann", password: "old-password", ["email": "ann@m.example"])
-                for address in ["ann@m.example", "nobody@m.example", "ANN@M.example"] {
-                    let answer = try await server.send("POST", "/requestPasswordReset", ["email": .string(address)])
-                    #expect(answer.status == 200 && answer.json == [:])
-                }
-                let mail = try await catcher.mail(to: "ann@m.example")
-                #expect(mail.subject == "Password Reset for Größe")
-                #expect(mail.text.contains("(your username is 'ann')"))
-                let token = try #require(mail.parameter("token"))
-                let path = "/apps/\(TestServer.applicationID)/request_password_reset"
-                #expect(mail.link == "http://app.example/parse\(path)?token=\(token)")
-                let opened = try await server.open(mail.link)
-                #expect(opened.page == "password_reset")
-                #expect(opened.headers["x-parse-page-param-token"] == token)
-                let refused = try await server.form(path, "token=\(token)&new_password=a&confirm_new_password=b")
-                #expect(refused.page == "password_reset")
-                #expect(refused.headers["x-parse-page-param-error"] == "The passwords do not match")
-                let missing = try await server.form(path, "token=\(token)")
-                #expect(missing.status == 303)
-                // Of concurrent resets with the same token, one succeeds, and its password is set.
-                let answers = try await concurrently(12) { index in
-                    try await server.form(
-                        path, "token=\(token)&new_password=new-\(index)", ["X-Requested-With": "XMLHttpRequest"]
-                    )
-                }
-                let winners = answers.indices.filter { answers[$0].status == 200 }
-                #expect(winners.count == 1, "\(answers.map(\.status))")
-                #expect(answers.allSatisfy { $0.status == 200 || $0["code"] == -1 })
-                let winner = try #require(winners.first)
-                for (password, status) in [("old-password", 404), ("new-\(winner)", 200)] {
-                    let answer = try await server.send(
-                        "POST", "/login", ["username": "ann", "password": .string(password)])
-                    #expect(answer.status == status)
-                }
-                #expect(try await server.send("GET", "/users/me", as: .session(ann.token)).status == 400)
-                #expect(try await server.open(mail.link).page == "password_reset_link_invalid")
-                #expect(try await server.user(ann.id)["_perishable_token"] == nil)
-                #expect(try await catcher.mail(to: "ann@m.example", number: 2).subject.contains("was changed"))
-                #expect(try catcher.mails().count == 2)
+        try await MailCatcher.serve { server, catcher in
+            let ann = try await server.signUp("ann", password: "old-password", ["email": "ann@m.example"])
+            for address in ["ann@m.example", "nobody@m.example", "ANN@M.example"] {
+                let answer = try await server.send("POST", "/requestPasswordReset", ["email": .string(address)])
+                #expect(answer.status == 200 && answer.json == [:])
             }
+            let mail = try await catcher.mail(to: "ann@m.example")
+            #expect(mail.subject == "Password Reset for Größe")
+            #expect(mail.text.contains("(your username is 'ann')"))
+            let token = try #require(mail.parameter("token"))
+            let path = "/apps/\(TestServer.applicationID)/request_password_reset"
+            #expect(mail.link == "http://app.example/parse\(path)?token=\(token)")
+            let opened = try await server.open(mail.link)
+            #expect(opened.page == "password_reset")
+            #expect(opened.headers["x-parse-page-param-token"] == token)
+            let refused = try await server.form(path, "token=\(token)&new_password=a&confirm_new_password=b")
+            #expect(refused.page == "password_reset")
+            #expect(refused.headers["x-parse-page-param-error"] == "The passwords do not match")
+            let missing = try await server.form(path, "token=\(token)")
+            #expect(missing.status == 303)
+            // Of concurrent resets with the same token, one succeeds, and its password is set.
+            let answers = try await concurrently(12) { index in
+                try await server.form(
+                    path, "token=\(token)&new_password=new-\(index)", ["X-Requested-With": "XMLHttpRequest"]
+                )
+            }
+            let winners = answers.indices.filter { answers[$0].status == 200 }
+            #expect(winners.count == 1, "\(answers.map(\.status))")
+            #expect(answers.allSatisfy { $0.status == 200 || $0["code"] == -1 })
+            let winner = try #require(winners.first)
+            for (password, status) in [("old-password", 404), ("new-\(winner)", 200)] {
+                let answer = try await server.send(
+                    "POST", "/login", ["username": "ann", "password": .string(password)])
+                #expect(answer.status == status)
+            }
+            #expect(try await server.send("GET", "/users/me", as: .session(ann.token)).status == 400)
+            #expect(try await server.open(mail.link).page == "password_reset_link_invalid")
+            #expect(try await server.user(ann.id)["_perishable_token"] == nil)
+            #expect(try await catcher.mail(to: "ann@m.example", number: 2).subject.contains("was changed"))
+            #expect(try catcher.mails().count == 2)
         }
     }
 
@@ -197,59 +193,57 @@ import Testing
 
     @Test("With presets below 8, links name the user and redirect to pages like parse-server's")
     func redirects() async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options(["verifyUserEmails": true, "preset": 7])) { server in
-                _ = try await server.signUp("a b", ["email": "ann@m.example"])
-                let mail = try await catcher.mail(to: "ann@m.example")
-                #expect(mail.link.hasSuffix("&username=a%20b"))
-                _ = try await server.send("POST", "/requestPasswordReset", ["email": "ann@m.example"]).succeeded()
-                let token = try #require(try await catcher.mail(to: "ann@m.example", number: 2).parameter("token"))
-                let app = TestServer.applicationID
-                let base = "http://app.example/parse/apps/"
-                let refusal = "Failed%20to%20reset%20password%3A%20username%20%2F%20email%20%2F%20token%20is%20invalid"
-                let user = "username=a%20b"
-                let rows: [(String, String, String, String)] = [
-                    (
-                        "GET", "verify_email?token=bad&\(user)", "",
-                        "invalid_verification_link.html?\(user)&appId=\(app)"
-                    ),
-                    ("GET", "verify_email?\(user)", "", "invalid_link.html"),
-                    ("GET", "request_password_reset?token=bad&\(user)", "", "invalid_link.html"),
-                    (
-                        "GET", "request_password_reset?token=\(token)&\(user)", "",
-                        "choose_password?token=\(token)&id=\(app)&\(user)&app=Gr%C3%B6%C3%9Fe"
-                    ),
-                    (
-                        "POST", "request_password_reset", "\(user)&token=bad&new_password=new",
-                        "choose_password?\(user)&token=bad&id=\(app)&error=\(refusal)&app=Gr%C3%B6%C3%9Fe"
-                    ),
-                    (
-                        "POST", "request_password_reset", "\(user)&token=\(token)&new_password=new",
-                        "password_reset_success.html?\(user)"
-                    ),
-                    ("POST", "resend_verification_email", "", "invalid_link.html"),
-                    ("POST", "resend_verification_email", "username=nobody", "link_send_fail.html"),
-                    ("POST", "resend_verification_email", user, "link_send_success.html"),
-                ]
-                for (method, path, form, location) in rows {
-                    let path = "/apps/\(app)/\(path)"
-                    let answer =
-                        method == "GET" ? try await server.open(path) : try await server.form(path, form)
-                    #expect(answer.status == 302 && answer.location == base + location, "\(path) \(form)")
-                }
-                // A further request creates a new link.
-                let second = try await catcher.mail(to: "ann@m.example", number: 3)
-                for _ in 0..<2 {
-                    let opened = try await server.open(second.link)
-                    #expect(opened.status == 302 && opened.location == base + "verify_email_success.html?\(user)")
-                }
-                // Another token for the same user is invalid, although the address is verified.
-                let other = try await server.open("/apps/\(app)/verify_email?token=other&\(user)")
-                #expect(other.location == base + "invalid_verification_link.html?\(user)&appId=\(app)")
-                let page = try await server.open("/apps/verify_email_success.html?username=%3Cscript%3E")
-                #expect(page.page == "email_verification_success")
-                #expect(!page.text.contains("<script"))
+        try await MailCatcher.serve(["verifyUserEmails": true, "preset": 7]) { server, catcher in
+            _ = try await server.signUp("a b", ["email": "ann@m.example"])
+            let mail = try await catcher.mail(to: "ann@m.example")
+            #expect(mail.link.hasSuffix("&username=a%20b"))
+            _ = try await server.send("POST", "/requestPasswordReset", ["email": "ann@m.example"]).succeeded()
+            let token = try #require(try await catcher.mail(to: "ann@m.example", number: 2).parameter("token"))
+            let app = TestServer.applicationID
+            let base = "http://app.example/parse/apps/"
+            let refusal = "Failed%20to%20reset%20password%3A%20username%20%2F%20email%20%2F%20token%20is%20invalid"
+            let user = "username=a%20b"
+            let rows: [(String, String, String, String)] = [
+                (
+                    "GET", "verify_email?token=bad&\(user)", "",
+                    "invalid_verification_link.html?\(user)&appId=\(app)"
+                ),
+                ("GET", "verify_email?\(user)", "", "invalid_link.html"),
+                ("GET", "request_password_reset?token=bad&\(user)", "", "invalid_link.html"),
+                (
+                    "GET", "request_password_reset?token=\(token)&\(user)", "",
+                    "choose_password?token=\(token)&id=\(app)&\(user)&app=Gr%C3%B6%C3%9Fe"
+                ),
+                (
+                    "POST", "request_password_reset", "\(user)&token=bad&new_password=new",
+                    "choose_password?\(user)&token=bad&id=\(app)&error=\(refusal)&app=Gr%C3%B6%C3%9Fe"
+                ),
+                (
+                    "POST", "request_password_reset", "\(user)&token=\(token)&new_password=new",
+                    "password_reset_success.html?\(user)"
+                ),
+                ("POST", "resend_verification_email", "", "invalid_link.html"),
+                ("POST", "resend_verification_email", "username=nobody", "link_send_fail.html"),
+                ("POST", "resend_verification_email", user, "link_send_success.html"),
+            ]
+            for (method, path, form, location) in rows {
+                let path = "/apps/\(app)/\(path)"
+                let answer =
+                    method == "GET" ? try await server.open(path) : try await server.form(path, form)
+                #expect(answer.status == 302 && answer.location == base + location, "\(path) \(form)")
             }
+            // A further request creates a new link.
+            let second = try await catcher.mail(to: "ann@m.example", number: 3)
+            for _ in 0..<2 {
+                let opened = try await server.open(second.link)
+                #expect(opened.status == 302 && opened.location == base + "verify_email_success.html?\(user)")
+            }
+            // Another token for the same user is invalid, although the address is verified.
+            let other = try await server.open("/apps/\(app)/verify_email?token=other&\(user)")
+            #expect(other.location == base + "invalid_verification_link.html?\(user)&appId=\(app)")
+            let page = try await server.open("/apps/verify_email_success.html?username=%3Cscript%3E")
+            #expect(page.page == "email_verification_success")
+            #expect(!page.text.contains("<script"))
         }
     }
 }

@@ -22,44 +22,40 @@ import Testing
 
     @Test("A link requested during an address change isn't sent, and the tokens stay the same")
     func links() async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options(["verifyUserEmails": true, "lockTimeout": 60_000])) { server in
-                _ = try await server.signUp("ann", ["email": "old@m.example"])
-                _ = try await catcher.mail(to: "old@m.example")
-                let tokens =
-                    "SELECT COALESCE(\"_email_verify_token\", '') || COALESCE(\"_perishable_token\", '') FROM \"_User\""
-                let before = try await server.texts(tokens)
-                let change = #"UPDATE "_User" SET "email" = 'new@m.example'"#
-                let requests = try await server.whileLocked(change, commits: true) {
-                    let requests = ["/verificationEmailRequest", "/requestPasswordReset"].map { path in
-                        Task { try await server.send("POST", path, ["email": "old@m.example"]) }
-                    }
-                    let areWaiting = try await server.waitsForLocks(2)
-                    #expect(areWaiting)
-                    return requests
+        try await MailCatcher.serve(["verifyUserEmails": true, "lockTimeout": 60_000]) { server, catcher in
+            _ = try await server.signUp("ann", ["email": "old@m.example"])
+            _ = try await catcher.mail(to: "old@m.example")
+            let tokens =
+                "SELECT COALESCE(\"_email_verify_token\", '') || COALESCE(\"_perishable_token\", '') FROM \"_User\""
+            let before = try await server.texts(tokens)
+            let change = #"UPDATE "_User" SET "email" = 'new@m.example'"#
+            let requests = try await server.whileLocked(change, commits: true) {
+                let requests = ["/verificationEmailRequest", "/requestPasswordReset"].map { path in
+                    Task { try await server.send("POST", path, ["email": "old@m.example"]) }
                 }
-                for request in requests { #expect(try await request.value.status == 200) }
-                #expect(try await server.texts(tokens) == before)
-                let isEmpty = try await eventually {
-                    try await server.texts("SELECT id::text FROM _roost_mail").isEmpty
-                }
-                #expect(isEmpty)
-                #expect(try catcher.mails().count == 1)
+                let areWaiting = try await server.waitsForLocks(2)
+                #expect(areWaiting)
+                return requests
             }
+            for request in requests { #expect(try await request.value.status == 200) }
+            #expect(try await server.texts(tokens) == before)
+            let isEmpty = try await eventually {
+                try await server.texts("SELECT id::text FROM _roost_mail").isEmpty
+            }
+            #expect(isEmpty)
+            #expect(try catcher.mails().count == 1)
         }
     }
 
     @Test("Saving an unchanged address doesn't undo a concurrent address change")
     func sameAddress() async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options(["verifyUserEmails": true, "lockTimeout": 60_000])) { server in
-                let ann = try await server.signUp("ann", ["email": "old@m.example"])
-                let same = try await Self.send(
-                    "PUT", "/users/\(ann.id)", ["email": "old@m.example", "nick": "a"], ann.token, server,
-                    amid: #"UPDATE "_User" SET "email" = 'new@m.example'"#)
-                #expect(same.status == 200, "\(same.text)")
-                #expect(try await server.texts("SELECT \"email\" || \"nick\" FROM \"_User\"") == ["new@m.examplea"])
-            }
+        try await MailCatcher.serve(["verifyUserEmails": true, "lockTimeout": 60_000]) { server, catcher in
+            let ann = try await server.signUp("ann", ["email": "old@m.example"])
+            let same = try await Self.send(
+                "PUT", "/users/\(ann.id)", ["email": "old@m.example", "nick": "a"], ann.token, server,
+                amid: #"UPDATE "_User" SET "email" = 'new@m.example'"#)
+            #expect(same.status == 200, "\(same.text)")
+            #expect(try await server.texts("SELECT \"email\" || \"nick\" FROM \"_User\"") == ["new@m.examplea"])
         }
     }
 

@@ -13,10 +13,7 @@ import Testing
         _ options: JSONObject? = nil, extensions: ServerExtensions = ServerExtensions(),
         _ body: @escaping @Sendable (TestServer, MailCatcher) async throws -> Void
     ) async throws {
-        try await MailCatcher.run { catcher in
-            let all = verification.merging(options ?? [:]) { $1 }
-            try await TestServer.run(catcher.options(all), extensions: extensions) { try await body($0, catcher) }
-        }
+        try await MailCatcher.serve(verification.merging(options ?? [:]) { $1 }, extensions: extensions, body)
     }
 
     /// Waits for an empty mail queue, and returns the number of emails received.

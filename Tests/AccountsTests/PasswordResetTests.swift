@@ -4,14 +4,6 @@ import Testing
 
 /// Password resets: requests, links and their validity.
 @Suite(.timeLimit(.minutes(10))) struct PasswordResetTests {
-    private static func run(
-        _ options: JSONObject? = nil, _ body: @escaping @Sendable (TestServer, MailCatcher) async throws -> Void
-    ) async throws {
-        try await MailCatcher.run { catcher in
-            try await TestServer.run(catcher.options(options)) { try await body($0, catcher) }
-        }
-    }
-
     private static func ask(_ server: TestServer, _ email: String = "ann@m.example") async throws {
         let answer = try await server.send("POST", "/requestPasswordReset", ["email": .string(email)])
         #expect(answer.status == 200 && answer.json == [:])
@@ -23,7 +15,7 @@ import Testing
 
     @Test("Reset requests take the same time for known and unknown addresses, and only known ones get email")
     func timing() async throws {
-        try await Self.run { server, catcher in
+        try await MailCatcher.serve { server, catcher in
             let lanes = 4
             // One user per lane, because concurrent requests for the same user wait for each other.
             for lane in 0..<lanes { _ = try await server.signUp("u\(lane)", ["email": .string("u\(lane)@m.example")]) }
@@ -50,7 +42,7 @@ import Testing
 
     @Test("Sends a user at most ten reset links, of which only the last works; other users still get theirs")
     func floods() async throws {
-        try await Self.run { server, catcher in
+        try await MailCatcher.serve { server, catcher in
             for name in ["ann", "bob"] { _ = try await server.signUp(name, ["email": .string("\(name)@m.example")]) }
             let call: JSONValue = [
                 "method": "POST", "path": "/parse/requestPasswordReset", "body": ["email": "ann@m.example"],
@@ -75,7 +67,7 @@ import Testing
 
     @Test("Sends the email to the user name if it is an address and the user has no email address")
     func nameAsAddress() async throws {
-        try await Self.run { server, catcher in
+        try await MailCatcher.serve { server, catcher in
             _ = try await server.signUp("kim@m.example")
             try await Self.ask(server, "kim@m.example")
             #expect(try await catcher.mail(to: "kim@m.example").text.contains("'kim@m.example'"))
@@ -84,7 +76,7 @@ import Testing
 
     @Test("Rejects an expired link, whose token can request a new email, unlike a valid or unknown one")
     func expiry() async throws {
-        try await Self.run(["passwordPolicy": ["resetTokenValidityDuration": 0.4]]) { server, catcher in
+        try await MailCatcher.serve(["passwordPolicy": ["resetTokenValidityDuration": 0.4]]) { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
             try await Self.ask(server)
             let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
@@ -102,7 +94,7 @@ import Testing
             let second = try await catcher.mail(to: "ann@m.example", number: 2)
             #expect(second.parameter("token") != token)
         }
-        try await Self.run(["passwordPolicy": ["resetTokenValidityDuration": 600]]) { server, catcher in
+        try await MailCatcher.serve(["passwordPolicy": ["resetTokenValidityDuration": 600]]) { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
             try await Self.ask(server)
             let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
@@ -118,7 +110,7 @@ import Testing
         "A second request invalidates the first link, unless resetTokenReuseIfValid is set", arguments: [true, false])
     func twice(reuses: Bool) async throws {
         let policy: JSONObject = ["resetTokenValidityDuration": 600, "resetTokenReuseIfValid": .bool(reuses)]
-        try await Self.run(["passwordPolicy": .object(policy)]) { server, catcher in
+        try await MailCatcher.serve(["passwordPolicy": .object(policy)]) { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
             try await Self.ask(server)
             let first = try await catcher.mail(to: "ann@m.example")
@@ -132,7 +124,7 @@ import Testing
 
     @Test("Of twenty concurrent resets with one token, one succeeds and sets its password")
     func parallel() async throws {
-        try await Self.run { server, catcher in
+        try await MailCatcher.serve { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
             try await Self.ask(server)
             let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
@@ -155,7 +147,7 @@ import Testing
 
     @Test("Reports success if the password was changed but the notice can't be stored")
     func failureAfterwards() async throws {
-        try await Self.run { server, catcher in
+        try await MailCatcher.serve { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
             try await Self.ask(server)
             let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
@@ -172,7 +164,7 @@ import Testing
         let policy: JSONObject = [
             "validatorPattern": "^.{8,}$", "validationError": "At least 8 characters.", "maxPasswordHistory": 3,
         ]
-        try await Self.run(["passwordPolicy": .object(policy)]) { server, catcher in
+        try await MailCatcher.serve(["passwordPolicy": .object(policy)]) { server, catcher in
             _ = try await server.signUp("ann", password: "password-0", ["email": "ann@m.example"])
             // Each reset needs a new link. After three others, the first password is allowed again.
             for (number, password) in ["password-1", "password-2", "password-3", "password-0"].enumerated() {
@@ -199,7 +191,7 @@ import Testing
 
     @Test("Responds in JSON to reset forms sent with XMLHttpRequest")
     func scripts() async throws {
-        try await Self.run { server, catcher in
+        try await MailCatcher.serve { server, catcher in
             _ = try await server.signUp("ann", ["email": "ann@m.example"])
             try await Self.ask(server)
             let token = try #require(try await catcher.mail(to: "ann@m.example").parameter("token"))
@@ -222,7 +214,7 @@ import Testing
 
     @Test("Treats repeated tokens, operators and malformed values as invalid links, and changes nothing")
     func tricks() async throws {
-        try await Self.run(["verifyUserEmails": true]) { server, catcher in
+        try await MailCatcher.serve(["verifyUserEmails": true]) { server, catcher in
             let ann = try await server.signUp("ann", ["email": "ann@m.example"])
             _ = try await catcher.mail(to: "ann@m.example")
             try await Self.ask(server)
@@ -257,7 +249,7 @@ import Testing
     @Test("A password reset unlocks the account only with unlockOnPasswordReset", arguments: [true, false])
     func lockout(unlocks: Bool) async throws {
         let lockout: JSONObject = ["threshold": 2, "duration": 5, "unlockOnPasswordReset": .bool(unlocks)]
-        try await Self.run(["accountLockout": .object(lockout)]) { server, catcher in
+        try await MailCatcher.serve(["accountLockout": .object(lockout)]) { server, catcher in
             let ann = try await server.signUp("ann", ["email": "ann@m.example"])
             for _ in 0..<3 { #expect(try await Self.logIn(server, "wrong") == 404) }
             try await Self.ask(server)
@@ -275,7 +267,7 @@ import Testing
 
     @Test("A user whose password has expired can set a new one through a reset link")
     func age() async throws {
-        try await Self.run(["passwordPolicy": ["maxPasswordAge": 1]]) { server, catcher in
+        try await MailCatcher.serve(["passwordPolicy": ["maxPasswordAge": 1]]) { server, catcher in
             let ann = try await server.signUp("ann", ["email": "ann@m.example"])
             try await server.execute("UPDATE \"_User\" SET \"_password_changed_at\" = now() - interval '2 days'")
             let old = try await server.send("POST", "/login", ["username": "ann", "password": "secret"])

@@ -1,3 +1,4 @@
+import App
 import Foundation
 import JSON
 import TestTools
@@ -63,6 +64,16 @@ public struct MailCatcher: Sendable {
         let arguments = [program, folder, "\(port)", security.rawValue, login.rawValue]
         return try await HelperProgram.run(arguments, in: folder, libraries: Checkout.pythonLibraries) { port in
             try await body(MailCatcher(port: port, folder: folder))
+        }
+    }
+
+    /// Runs `body` with a server that sends its emails to a new mail server.
+    public static func serve(
+        _ options: JSONObject? = nil, extensions: ServerExtensions = ServerExtensions(),
+        _ body: @escaping @Sendable (TestServer, MailCatcher) async throws -> Void
+    ) async throws {
+        try await run { catcher in
+            try await TestServer.run(catcher.options(options), extensions: extensions) { try await body($0, catcher) }
         }
     }
 
