@@ -80,7 +80,9 @@ import Testing
         }
     }
 
-    @Test("Sixteen concurrent sign-ups with one name create one user", arguments: [["kim"], ["kim", "KIM"]])
+    @Test(
+        "Sixteen concurrent sign-ups with one name, in any case, create one user",
+        arguments: [["kim"], ["\u{FC}nal", "\u{DC}nal", "\u{FC}NAL", "\u{DC}NAL", "\u{DC}naL", "\u{FC}naL"]])
     func simultaneous(spellings: [String]) async throws {
         try await TestServer.run { server in
             let answers = try await concurrently(16) { index in

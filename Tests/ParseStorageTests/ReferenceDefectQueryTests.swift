@@ -110,18 +110,6 @@ struct ReferenceDefectQueryTests {
         }
     }
 
-    @Test("Violating a unique index on two fields fails with 137")
-    func uniqueTogether() async throws {
-        try await TestStore.run { test in
-            try await test.create("A", "a", #"{"x":"1","y":"2"}"#)
-            _ = try await test.client.query("CREATE UNIQUE INDEX \"A_unique_x_y\" ON \"A\" (\"x\", \"y\")")
-            try await test.create("A", "b", #"{"x":"1","y":"3"}"#)
-            #expect(try await parseCode { try await test.create("A", "c", #"{"x":"1","y":"2"}"#) } == 137)
-            #expect(try await parseCode { try await test.update("A", "b", #"{"y":"2"}"#) } == 137)
-            #expect(try await test.value("A", "b", "y") == "3")
-        }
-    }
-
     @Test("Finds distinct values at any depth, in array elements, and in classes with relations")
     func distinct() async throws {
         try await TestStore.run { test in
