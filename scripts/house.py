@@ -17,10 +17,10 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # For each measure: the goal, and the current bound.
 BOUNDS = {
-    "lines": (73_000, 98_681),
+    "lines": (73_000, 98_200),
     "files": (560, 884),
-    "lines of Core": (40_000, 59_291),
-    "lines of Tests": (62_000, 88_172),
+    "lines of Core": (40_000, 59_091),
+    "lines of Tests": (62_000, 87_182),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),
     "files outside of Console that name it": (6, 6),

@@ -1,4 +1,3 @@
-
 extension OptionTable {
     static let files: [OptionDefinition] = [
         OptionDefinition(

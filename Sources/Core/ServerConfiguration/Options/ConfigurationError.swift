@@ -1,4 +1,3 @@
-
 /// The reason for rejecting a configuration, described for the operator. Never contains secrets.
 public struct ConfigurationError: Error, Sendable, Equatable, CustomStringConvertible {
     /// The message, with one line per mistake.
