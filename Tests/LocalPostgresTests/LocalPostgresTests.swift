@@ -38,7 +38,7 @@ struct LocalPostgresTests {
         "Doesn't follow links that the user postgres could have put into the folder",
         arguments: ["socket", "commands.log", "roost.lock"])
     func links(_ name: String) async throws {
-        try await withFolder("/data") { folder in
+        try await TemporaryCluster.withFolder("/data") { folder in
             let target = folder + "-" + name
             if name == "socket" {
                 try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
@@ -46,7 +46,7 @@ struct LocalPostgresTests {
             }
             try FileManager.default.createSymbolicLink(atPath: folder + "/" + name, withDestinationPath: target)
             await #expect(throws: LocalPostgres.Failure.self) {
-                _ = try await LocalPostgres(dataFolder: folder, logger: Self.logger).start()
+                _ = try await LocalPostgres(dataFolder: folder, logger: TemporaryCluster.logger).start()
             }
             var status = stat()
             let isThere = stat(target, &status) == 0
