@@ -65,7 +65,7 @@ let package = Package(
         .target(name: "LocalPostgres", dependencies: ["Encoding", "Platform", logging, subprocess]),
         .target(name: "ParseModel", dependencies: ["Encoding", "JSON", "Platform", ordered]),
         .target(name: "Logs", dependencies: ["Encoding", "JSON", "Limits", "ParseModel", "Platform", logging]),
-        .target(name: "ServerConfiguration", dependencies: ["Encoding", "JSON", "ParseModel", "Platform"]),
+        .target(name: "ServerConfiguration", dependencies: ["Encoding", "JSON", "Platform"]),
         .target(
             name: "Schema", path: "schema",
             resources: [.embedInCode("sql"), .embedInCode("classes")]),

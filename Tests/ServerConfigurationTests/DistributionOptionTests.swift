@@ -15,7 +15,7 @@ import Testing
                 "shards": 8, "classes": ["Message": ["by": "room"], "Country": "reference", "*": ["by": "objectId"]],
             ])
         ).distribution
-        #expect(option?.isBySchema == false)
+        #expect(option?.mode == .rows)
         #expect(option?.shards == 8)
         #expect(option?.classes == ["Message": .rows(by: "room"), "Country": .reference])
         #expect(option?.others == .rows(by: "objectId"))
@@ -28,7 +28,7 @@ import Testing
     @Test("Mode schema requires databaseSchema, and mode rows can't be combined with it")
     func schema() throws {
         let option: JSONValue = ["engine": "citus", "mode": "schema"]
-        #expect(try load(["distribution": option, "databaseSchema": "shop"]).distribution?.isBySchema == true)
+        #expect(try load(["distribution": option, "databaseSchema": "shop"]).distribution?.mode == .schema)
         #expect(
             refusal(["distribution": option])
                 == "distribution.mode \"schema\" requires databaseSchema, the schema of the app")

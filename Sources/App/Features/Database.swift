@@ -45,7 +45,7 @@ struct Database {
         let catalog = SchemaCatalog(
             client: client, senderId: Identifiers.hexadecimal(32), refusesMixedMembership: configuration.preset >= 9,
             findNotes: configuration.indexAdvice == .off || configuration.readOnly ? nil : FindNotes(),
-            distribution: configuration.distribution, logger: logger)
+            distribution: configuration.distribution.map { Distribution($0) }, logger: logger)
         store = ObjectStore(client: client, replicas: replicas, catalog: catalog, logger: logger)
         let replicaProbes: [any ReadinessProbe] = zip(names, replicaSettings).map {
             DatabaseProbe($0, isNeeded: false, maxLag: configuration.maxReplicaLag, $1, logger: logger)

@@ -1,5 +1,4 @@
 import JSON
-public import ParseModel
 
 /// The validated options, with the preset's defaults for those that are not set.
 public struct Configuration: Sendable {

@@ -38,6 +38,16 @@ public struct Field: Hashable, Sendable {
     }
 }
 
+/// The distribution of a class's objects over servers.
+public enum ClassPlacement: Hashable, Sendable {
+    /// All on the server that Roost connects to.
+    case local
+    /// A copy on every server.
+    case reference
+    /// Each on a server chosen by the hash of a field's value.
+    case rows(by: Name)
+}
+
 /// The schema of a class: its fields, permissions and indexes.
 public struct ClassSchema: Sendable {
     /// The class name, which is also the table name.

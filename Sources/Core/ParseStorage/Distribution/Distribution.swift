@@ -1,5 +1,31 @@
-import JSON
-import ParseModel
+public import JSON
+public import ParseModel
+
+/// The configured distribution of new classes over Citus servers.
+public struct Distribution: Sendable {
+    /// Whether each app is stored in a separate distributed schema. Otherwise single classes are distributed.
+    public var isBySchema: Bool
+    /// The number of shards per class.
+    public var shards: Int
+    /// The placements of classes named in the configuration.
+    public var classes: [Name: ClassPlacement]
+    /// The placement of all other classes except system classes, which are local.
+    public var others: ClassPlacement
+
+    public init(
+        isBySchema: Bool, shards: Int = 4, classes: [Name: ClassPlacement] = [:], others: ClassPlacement = .local
+    ) {
+        self.isBySchema = isBySchema
+        self.shards = shards
+        self.classes = classes
+        self.others = others
+    }
+
+    /// Returns the configured placement of a new class.
+    func placement(of className: String) -> ClassPlacement {
+        classes[className] ?? (className.hasPrefix("_") ? .local : others)
+    }
+}
 
 extension SchemaCatalog {
     /// Whether changes of objects of a class need an explicit transaction. Without one, Citus immediately commits each

@@ -1,5 +1,3 @@
-import ParseModel
-
 extension Distribution {
     /// Functions for databases with Citus, which runs only IMMUTABLE functions in statements that return changed rows.
     package static let functions = """
