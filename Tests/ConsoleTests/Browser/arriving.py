@@ -87,7 +87,7 @@ def scenario_empty_project_opens_the_start_page_and_shows_a_connected_app(consol
         return [answer.status, answer.headers.get('content-type'), (await answer.text()).slice(0, 2)];
     }))""")
     assert documents == 4 * [[200, "text/html; charset=utf-8", "<!"]], documents
-    console.wait_text("Waiting for the first request", "main")
+    console.wait_text("Waiting for an app's first request", "main")
     # Requests of the console and with the master key don't count as an app.
     rest.call("GET", "/classes/Note")
     fields = {"X-Parse-Application-Id": app, "X-Parse-REST-API-Key": rest.client_key, "X-Parse-Client-Version": "i5.1.1"}

@@ -18,7 +18,7 @@ const WIDEST = 1000;
 export const breathe = () => globalThis.scheduler?.yield?.() ?? new Promise((resolve) => setTimeout(resolve));
 
 /** Reads the records of CSV: `{ line, cells }`. An empty cell is null, or "" if quoted. */
-class TableReader {
+export class TableReader {
   constructor(delimiter) {
     this.delimiter = delimiter;
     this.stop = new RegExp(`[${delimiter === "\t" ? "\\t" : "\\" + delimiter}\\r\\n]`, "g");
@@ -109,7 +109,7 @@ const lineBreaks = (text) => text.match(/\r\n?|\n/g)?.length ?? 0;
 const WRAPPED = /^\s*\{\s*"(?:results|rows)"\s*:\s*\[/;
 
 /** Reads the objects of JSON, in an array or one per line, as texts: `{ line, text }`. */
-class ObjectReader {
+export class ObjectReader {
   constructor() {
     Object.assign(this, { head: "", line: 1, depth: -1, base: 0, text: "", firstLine: 1, isInside: false, isEscaped: false, isOver: false });
   }

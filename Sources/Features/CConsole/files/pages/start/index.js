@@ -18,7 +18,7 @@ addWords({
   "start.needsKey": "Apps must send a key, which developers and owners see here.",
   "start.noKey": "Set the option {option}, and write its value for {key}.", "start.emulator": "In the emulator, write 10.0.2.2 for {host}.",
   "start.sample": "Load the sample",
-  "start.snippets": "2. Make a request", "start.waiting": "Waiting for the first request of an app since the server started\u2026", "start.connected": "Connected: {name}",
+  "start.snippets": "2. Make a request", "start.waiting": "Waiting for an app's first request\u2026", "start.connected": "Connected: {name}",
   "start.failed": "The last request reached the server, but failed: {error}",
   "start.data": "3. Add data", "start.class": "Create a class", "start.import": "Import CSV or JSON", "start.invite": "Invite an operator",
   "start.read": "Read on: docs/tutorial.md, docs/cloud-code.md, docs/security.md, docs/configuration.md",
