@@ -17,9 +17,9 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # For each measure: the goal, and the current bound.
 BOUNDS = {
-    "lines": (73_000, 98_246),
+    "lines": (73_000, 98_248),
     "files": (560, 884),
-    "lines of Core": (40_000, 59_116),
+    "lines of Core": (40_000, 59_118),
     "lines of Tests": (62_000, 87_182),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),

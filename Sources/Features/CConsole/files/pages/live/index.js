@@ -11,10 +11,11 @@ import { inWords, isEqual } from "../../data/values.js";
 import { keepFocus, openDialog } from "../../parts/dialog.js";
 import { empty, failed, loading, table } from "../../parts/states.js";
 import { lineList } from "../logs/index.js";
+import { linesLater } from "../settings/index.js";
 
 addWords({
-  "live.hint": "Clients connected to this process, and their subscriptions.", "live.off": "Live queries are off", "live.offHint": "Set the option {option}. See docs/live-queries.md.",
-  "live.missing": "No change is published: set the option {option}.", "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes to something, it appears here.",
+  "live.hint": "Clients connected to this process, and their subscriptions.", "live.off": "Live queries are off", "live.offHint": "Set {option}. See docs/live-queries.md.",
+  "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes, it appears here.",
   "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "Showing the first {n}.", "live.client": "Client", "live.since": "Since",
   "live.what": "Subscribed to", "live.master": "with the master key", "live.all": "all of {class}", "live.where": "{class} where", "live.user": "as {user}", "live.classes": "By class",
   "live.count": "Subscriptions",
@@ -24,6 +25,9 @@ const PAUSE = 2000;
 
 /** Whether the list is updated automatically. */
 let follows = true;
+
+/** The lines that turn live queries on, once they were needed. */
+let lines;
 
 export function open(scope) {
   setTitle(t("rail.live"));
@@ -63,7 +67,7 @@ export function open(scope) {
 function draw(body, number, { isOn, missing, clients = 0, subscriptions = 0, connections = [] }) {
   put(number, isOn ? t("live.figures", { clients, subscriptions }) : "");
   if (!isOn || connections.length === 0) {
-    put(body, empty({ picture: "live", title: t(isOn ? "live.nobody" : "live.off"), text: t(!isOn ? "live.offHint" : missing ? "live.missing" : "live.nobodyHint", { option: missing }) }));
+    put(body, empty({ picture: "live", title: t(isOn ? "live.nobody" : "live.off"), text: t(missing ? "live.offHint" : "live.nobodyHint", { option: missing }), more: missing && (lines ??= linesLater("liveQuery")) }));
     return;
   }
   const byClass = new Map();
