@@ -677,8 +677,8 @@ def scenario_35_new_object_form_has_all_fields_and_shows_the_acl(console, rest):
     console.wait("document.querySelector('dialog .form input')")
     assert console.value("document.activeElement.closest('.field-row')?.innerText.startsWith('name')")
     console.type("all of it")
-    # The default ACL is public, and marked as public.
-    console.wait("document.querySelector('dialog .sentences .warn')?.innerText === 'everybody: read, change'")
+    # Without an ACL the object is public, and marked as public.
+    console.wait("document.querySelector('dialog .sentences .warn')?.innerText.startsWith('No ACL: everybody may read and change this')")
     row = lambda name: f"[...document.querySelectorAll('dialog .field-row')].find((e) => e.innerText.startsWith('{name}'))"
     console.value(f"""(() => {{
         const input = {row('cover')}.querySelector('input[type=file]');
@@ -693,7 +693,8 @@ def scenario_35_new_object_form_has_all_fields_and_shows_the_acl(console, rest):
     console.wait("document.querySelector('dialog .choices [aria-selected=true]')")
     console.press("Enter")
     console.wait(f"{row('tags')}.querySelector('.member')?.innerText.includes('red')")
-    console.click("dialog [aria-label='Change: everybody']")
+    console.click_text("This object has an ACL", "dialog")
+    console.click_text("Add everybody", "dialog")
     console.wait("document.querySelector('dialog .sentences').innerText === 'everybody: read'")
     console.press("Control+Enter")
     console.wait("document.querySelector('dialog') === null && document.querySelector('r-grid .g-cell')")
@@ -731,8 +732,8 @@ def scenario_35_new_object_form_says_how_the_class_limits_an_open_acl(console, r
     console.press("Alt+n")
     console.wait_text(limits, "dialog .sentences")
     assert console.value("document.querySelector('dialog .sentences .warn')") is None
-    # Removing everybody shuts out the owner.
-    console.click("dialog [aria-label='Remove everybody']")
+    # An empty ACL shuts out the owner.
+    console.click_text("This object has an ACL", "dialog")
     console.wait("document.querySelector('dialog .sentences .warn')?.innerText === 'This shuts out the user in owner, too.'")
     console.value("document.querySelector('dialog').close()")
     for path, place in ((f"data/Owned/{object_id}", ".object-side"), ("access/Owned", "main")):

@@ -188,7 +188,8 @@ struct ConsoleInterface: Sendable {
         case .tooMany(let seconds): return tooMany(visit, seconds)
         case .wrong:
             try await audit.record(entry(visit, Self.unknown(body), "session"), status: 401)
-            return try await signInNeeded(visit, "Wrong credentials.")
+            let linkIsOver = "This link was already used, or is too old. Get another one with: roost console open"
+            return try await signInNeeded(visit, body["ticket"] == nil ? "Wrong credentials." : linkIsOver)
         case .needsCode:
             if body["code"] != nil { try await audit.record(entry(visit, Self.unknown(body), "session"), status: 401) }
             return try await signInNeeded(visit, "A second-factor code is required.", needsCode: true)

@@ -52,8 +52,8 @@ function relationInput({ targetClass }) {
 export async function openNew(page) {
   const { className, description } = page;
   const [{ edit }, { editAccess }] = await Promise.all([import("../../data/editors/file.js"), import("../../data/editors/members.js")]);
-  // The server sets the ACL of a new user. A role without an ACL is rejected.
-  const given = className === "_Role" ? undefined : Object.entries(description.permissions ?? {}).find(([key]) => key === "ACL")?.[1];
+  // The server sets the ACL of a new user. A role without an ACL is rejected. A public default ACL isn't stored.
+  const given = className === "_Role" ? undefined : Object.entries(description.permissions ?? {}).find(([key, acl]) => key === "ACL" && !acl["*"]?.write)?.[1];
   const access = className !== "_User" && editAccess({ className, value: given, draft: className === "_Role" ? { "*": { read: true } } : given, isPart: true });
   const inputFor = (field) => (field.type === "File" ? fileInput(edit) : field.type === "Relation" ? relationInput(field) : valueInput(field, field.defaultValue));
   const fields = ranked(description).filter((field) => !isReadOnly(className, field) && field.type !== "ACL")

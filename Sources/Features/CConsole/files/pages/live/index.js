@@ -14,7 +14,7 @@ import { lineList } from "../logs/index.js";
 import { linesLater } from "../settings/index.js";
 
 addWords({
-  "live.hint": "Clients connected to this process, and their subscriptions.", "live.off": "Live queries are off", "live.offHint": "Set {option}. See docs/live-queries.md.",
+  "live.hint": "Clients of this process, and their subscriptions", "live.off": "Live queries are off", "live.offHint": "Set {option}. See docs/live-queries.md.",
   "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes, it appears here.",
   "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "Showing the first {n}.", "live.client": "Client", "live.since": "Since",
   "live.what": "Subscribed to", "live.master": "with the master key", "live.all": "all of {class}", "live.where": "{class} where", "live.user": "as {user}", "live.classes": "By class",

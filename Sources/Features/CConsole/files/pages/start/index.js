@@ -13,7 +13,7 @@ import { last } from "../data/index.js";
 addWords({
   "start.connect": "1. Connect an app", "start.url": "Server URL", "start.appId": "Application id",
   "start.clientKey": "Client key", "start.javascriptKey": "JavaScript key", "start.scan": "Scan the code to take the server URL to a phone.", "start.code": "QR code of the server URL",
-  "start.thisMachine": "Only this machine reaches the server: it listens on {host}. To connect a phone, set host to 0.0.0.0.",
+  "start.thisMachine": "Only this machine reaches the server. To connect a phone, set host to 0.0.0.0.",
   "start.unknown": "This machine has no network address. To connect a phone, join a network or set publicServerURL.",
   "start.needsKey": "Apps must send a key, which developers and owners see here.",
   "start.noKey": "Set the option {option}, and write its value for {key}.", "start.emulator": "In the emulator, write 10.0.2.2 for {host}.",
