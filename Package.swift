@@ -431,7 +431,7 @@ if Context.environment["ROOST_FUZZ"] != nil {
     let nio = ["NIOCore", "NIOEmbedded", "NIOWebSocket"].map {
         Target.Dependency.product(name: $0, package: "swift-nio")
     }
-    keep("Rules", ["Files"], ["Encoding", "JSON", "ParseModel"])
+    keep("Rules", ["Files"], ["Encoding", "JSON", "ParseModel", "ServerConfiguration"])
     keep(
         "Migration",
         ["Catalog", "Entry", "Opener", "Record", "Schema"].map { "Sources/Source\($0).swift" }
