@@ -103,7 +103,8 @@ enum Readers {
         let channel = EmbeddedChannel()
         defer { _ = try? channel.finish(acceptAlreadyClosed: true) }
         let client = WebSocketClient(sender: Sender(address: "192.0.2.1"), isKnown: first & 1 == 1)
-        let assembler = MessageAssembler(client, HeldInput(nil), TransferTimeout(limits: HTTPServer.Limits()))
+        let transferTimeout = TransferTimeout(limits: HTTPServer.Limits())
+        let assembler = MessageAssembler(client, HeldInput(transferTimeout), transferTimeout)
         try channel.pipeline.syncOperations.addHandler(assembler)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         channel.read()

@@ -693,7 +693,7 @@ def scenario_35_new_object_form_has_all_fields_and_shows_the_acl(console, rest):
     console.wait("document.querySelector('dialog .choices [aria-selected=true]')")
     console.press("Enter")
     console.wait(f"{row('tags')}.querySelector('.member')?.innerText.includes('red')")
-    console.click_text("This object has an ACL", "dialog")
+    console.click("dialog label.line:has(+ .adding) input")
     console.click_text("Add everybody", "dialog")
     console.wait("document.querySelector('dialog .sentences').innerText === 'everybody: read'")
     console.press("Control+Enter")
@@ -733,7 +733,7 @@ def scenario_35_new_object_form_says_how_the_class_limits_an_open_acl(console, r
     console.wait_text(limits, "dialog .sentences")
     assert console.value("document.querySelector('dialog .sentences .warn')") is None
     # An empty ACL shuts out the owner.
-    console.click_text("This object has an ACL", "dialog")
+    console.click("dialog label.line:has(+ .adding) input")
     console.wait("document.querySelector('dialog .sentences .warn')?.innerText === 'This shuts out the user in owner, too.'")
     console.value("document.querySelector('dialog').close()")
     for path, place in ((f"data/Owned/{object_id}", ".object-side"), ("access/Owned", "main")):

@@ -1243,6 +1243,8 @@ def scenario_49_reports_a_missing_required_field_next_to_it(console, rest):
     console.type("filled")
     console.wait("!document.querySelector('dialog .field-row').innerText.includes('required.')")
     # A new ACL entry moves none of the others.
+    console.click("dialog label.line:has(+ .adding) input")
+    console.click_text("Add everybody", "dialog")
     place = "document.querySelector('dialog .matrix tbody tr').getBoundingClientRect().top"
     before = console.value(place)
     console.value("document.querySelector('dialog [aria-label=\"Add a user\"]').focus()")
