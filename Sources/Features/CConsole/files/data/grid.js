@@ -1,10 +1,11 @@
-/** `<r-grid>`, a grid that renders only visible rows and columns. */
+/** `<r-grid>`, a grid that renders only visible rows and columns. For its keys see grid-keys.js. */
 
 import { h, put } from "../core/dom.js";
 import { effect } from "../core/signal.js";
 import { t } from "../core/words.js";
 import { drawCard, drawHead, drawValue } from "./cells.js";
-import { GridGeometry, handleKey } from "./grid-geometry.js";
+import { GridGeometry } from "./grid-geometry.js";
+import { handleKey } from "./grid-keys.js";
 import { namesChanged, typeOf } from "./schema.js";
 
 /** The grid. `show(rows, columns, controller)` sets its content and the controller of edits. */

@@ -11,7 +11,7 @@ import { tree } from "../../data/editors/tree.js";
 import { typeOf } from "../../data/schema.js";
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, record, recordFinal, table as plainTable } from "../../parts/states.js";
-import { lineRow, openLine } from "../logs/index.js";
+import { lineRow, openLine } from "../logs/lines.js";
 
 addWords({
   "cloud.functions": "Functions", "cloud.triggers": "Triggers", "cloud.jobs": "Jobs", "cloud.hooks": "Webhooks", "cloud.hosts": "Hosts", "cloud.event": "Event", "cloud.host": "Runs in",

@@ -5,7 +5,7 @@ import { address, go, onLeave, remember, remembered, route } from "../../core/ro
 import { mayChangeClasses, mayWrite } from "../../core/session.js";
 import { effect, signal } from "../../core/signal.js";
 import { plain, shown, t } from "../../core/words.js";
-import { takesTyping } from "../../data/grid-geometry.js";
+import { takesTyping } from "../../data/grid-keys.js";
 import "../../data/grid.js";
 import { eyesOf, Rows, showObjects } from "../../data/rows.js";
 import { changedClass, choices, choose, classes, counts, loadClasses, loadCounts, replaceClass, savedViews, visible } from "../../data/schema.js";

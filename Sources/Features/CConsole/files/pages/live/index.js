@@ -10,7 +10,7 @@ import { loadClasses, nameOf } from "../../data/schema.js";
 import { inWords, isEqual } from "../../data/values.js";
 import { keepFocus, openDialog } from "../../parts/dialog.js";
 import { empty, failed, loading, table } from "../../parts/states.js";
-import { lineList } from "../logs/index.js";
+import { lineList } from "../logs/lines.js";
 import { linesLater } from "../settings/index.js";
 
 addWords({
