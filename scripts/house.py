@@ -17,7 +17,7 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # For each measure: the goal, and the current bound.
 BOUNDS = {
-    "lines": (73_000, 98_249),
+    "lines": (73_000, 98_250),
     "files": (560, 884),
     "lines of Core": (40_000, 59_118),
     "lines of Tests": (62_000, 87_182),

@@ -98,8 +98,7 @@ public struct RoostServer: Service {
         let countsRequests = configuration.metrics.isOn || configuration.console.signIn == .thisMachine
         let console = try ConsoleFeature(
             routes, files: fileRoutes, monitoring: monitoringRoutes, countsRequests: countsRequests,
-            deployment: extensions.deployment, filesFolder: (storage as? DiskStorage)?.directory,
-            logger: logger)
+            deployment: extensions.deployment, filesFolder: (storage as? DiskStorage)?.directory, logger: logger)
         let dispatcher = try Dispatcher(
             configuration, handler: routes, files: fileRoutes, pages: PageRoutes(beside: routes),
             monitoring: monitoringRoutes, site: console?.site, app: cloud.proxy(), audit: audit, logger: logger)

@@ -1,5 +1,6 @@
 internal import Console
 import JSON
+import Limits
 import LiveQuery
 import Logging
 import Operations
@@ -38,7 +39,8 @@ struct ConsoleFeature: Feature {
             routes.backend, ConsoleDispatcher(routes, files: files), figures: figures,
             readiness: {
                 var found = await monitoring.findings(showsReasons: true)
-                found["disks"] = .array(folders.compactMap(Self.space))
+                // A disk of the network may not respond.
+                found["disks"] = await HeavyWork.run { .array(folders.compactMap(Self.space)) }
                 return found
             }, backups: backups,
             pushCheck: PushCheck.function(configuration), version: Version.text, logger: logger)
