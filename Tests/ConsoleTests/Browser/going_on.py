@@ -133,7 +133,7 @@ def scenario_log_draws_few_rows_of_ten_thousand_lines(console, rest):
     open_page(console, "logs", ".log-row")
     drawn = console.value("""(async () => {
         const folder = document.querySelector('script[src]').src.replace(/main\\.js$/, '');
-        const { lineList } = await import(folder + 'pages/logs/index.js');
+        const { lineList } = await import(folder + 'pages/logs/lines.js');
         const list = lineList({ label: 'Lines', draw: (item) => [String(item)], open() {} });
         document.querySelector('.log-host').replaceChildren(list.element);
         list.show(Array.from({ length: 10000 }, (_, number) => number), { toEnd: true });
