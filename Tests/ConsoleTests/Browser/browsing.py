@@ -678,7 +678,7 @@ def scenario_35_new_object_form_has_all_fields_and_shows_the_acl(console, rest):
     assert console.value("document.activeElement.closest('.field-row')?.innerText.startsWith('name')")
     console.type("all of it")
     # Without an ACL the object is public, and marked as public.
-    console.wait("document.querySelector('dialog .sentences .warn')?.innerText.startsWith('No ACL: everybody may read and change this')")
+    console.wait("document.querySelector('dialog .sentences .warn')?.innerText.startsWith('No permissions of its own (ACL): everybody may read and change this')")
     row = lambda name: f"[...document.querySelectorAll('dialog .field-row')].find((e) => e.innerText.startsWith('{name}'))"
     console.value(f"""(() => {{
         const input = {row('cover')}.querySelector('input[type=file]');

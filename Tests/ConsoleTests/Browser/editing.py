@@ -1501,7 +1501,7 @@ def scenario_43_editing_during_an_undo_causes_no_conflict(console, rest):
         change()
         console.settle()
         console.value("window.release()")
-        console.wait("document.querySelector('dialog') || document.querySelector('.toasts')?.innerText.includes('of " + object_id + " saved')")
+        console.wait("document.querySelector('dialog') || document.querySelector('.toasts')?.innerText.includes('of Edited saved')")
         console.settle()
         assert not asked(), console.text("dialog")
     saved = lambda: console.wait_text("saved", ".toasts")

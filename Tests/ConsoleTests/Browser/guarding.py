@@ -265,7 +265,7 @@ def scenario_19_audit_shows_changes_and_links_to_the_objects(console, rest):
         other.wait(f"{lines}.length === 6")
         rows = other.value(lines)
         assert name in rows[0] and f"Changed 1 object of {name_of_class}: name" in rows[0] and "done" in rows[0], rows[0]
-        assert f"Tried: Changed 1 object of {name_of_class}: n" in rows[1] and "refused (400)" in rows[1] and f"Deleted 1 object of {name_of_class}" in rows[2], rows
+        assert f"Failed: Changed 1 object of {name_of_class}: n" in rows[1] and "refused (400)" in rows[1] and f"Deleted 1 object of {name_of_class}" in rows[2], rows
         other.click("[aria-label=Operator]")
         other.browser.fill("[aria-label=Operator]", name)
         other.press("Enter")

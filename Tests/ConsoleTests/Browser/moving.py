@@ -95,11 +95,11 @@ def scenario_60_imports_a_large_table_and_reports_invalid_rows(console, rest):
     row = lambda place: console.text(f"dialog tbody tr:nth-child({place})")
     assert "String" in row(1) and "Number" == console.value("document.querySelector('dialog [aria-label=\"Type of column Preis\"]').value")
     assert console.value("[...document.querySelectorAll('dialog tbody select:last-of-type')].map((e) => e.value)")[:1] == ["name"]
-    assert "1 invalid" in row(2), row(2)
+    assert "1 doesn't fit" in row(2), row(2)
     assert [console.value(f"document.querySelector('dialog [aria-label=\"Type of column {name}\"]').value") for name in ("ok", "since")] == ["Boolean", "Date"]
     choose(console, "Field of column Leer", "")
     console.click_text("Dry run", "dialog")
-    console.wait_text(f"{n - 3:,} valid, 3 refused", "dialog")
+    console.wait_text(f"{n - 3:,} rows can be imported, 3 rejected", "dialog")
     console.wait("document.querySelector('dialog .primary')?.textContent === 'Import'")
     said = console.text("dialog")
     assert all(f"Line {line}:" in said for line in ("51", "1,501", "2,601")), said
@@ -107,7 +107,7 @@ def scenario_60_imports_a_large_table_and_reports_invalid_rows(console, rest):
     # The import starts from the dry run's result.
     console.click_text("Import", "dialog")
     said = ended(console)
-    assert f"{n - 3:,} stored, 3 refused" in said and f"Prices has {n - 3:,} objects now" in said, said
+    assert f"{n - 3:,} rows imported, 3 rejected" in said and f"Prices has {n - 3:,} objects now" in said, said
     assert rest.count("Prices") == n - 3
     fields = rest.call("GET", "/schemas/Prices")["fields"]
     assert (fields["preis"], fields["ok"], fields["since"]) == ({"type": "Number"}, {"type": "Boolean"}, {"type": "Date"}), fields
@@ -184,13 +184,13 @@ def scenario_61_reports_an_import_that_ended_with_its_tab(console, rest):
     give(console, "left.csv", "n\n" + "\n".join(str(number) for number in range(300_000)))
     console.wait("document.querySelector('dialog table')")
     console.click_text("Import", "dialog")
-    console.wait("/[1-9][\\d,]* stored/.test(document.querySelector('dialog')?.innerText)", 60)
+    console.wait("/[1-9][\\d,]* rows imported/.test(document.querySelector('dialog')?.innerText)", 60)
     console.click_text("Pause", "dialog")
     console.wait("[...document.querySelectorAll('dialog button')].some((button) => button.textContent === 'Resume')")
     asked = console.value("(() => { const event = new Event('beforeunload', { cancelable: true }); dispatchEvent(event); return event.defaultPrevented; })()")
     assert asked, "the browser would close the tab without a question"
     console.open_class("Left")
-    console.wait_text("The import of left.csv ended with its tab", ".toasts", 30)
+    console.wait_text("The import of left.csv ended when its browser tab closed", ".toasts", 30)
     stored = rest.count("Left")
     assert 0 < stored < 300_000, stored
 
@@ -201,7 +201,7 @@ def scenario_61_stopping_an_import_keeps_stored_rows(console, rest):
     give(console, "halt.csv", "n\n" + "\n".join(str(number) for number in range(300_000)))
     console.wait("document.querySelector('dialog table')")
     console.click_text("Import", "dialog")
-    console.wait("/[1-9][\\d,]* stored/.test(document.querySelector('dialog')?.innerText)", 60)
+    console.wait("/[1-9][\\d,]* rows imported/.test(document.querySelector('dialog')?.innerText)", 60)
     console.click_text("Stop", "dialog")
     said = ended(console)
     n = rest.count("Halt")
@@ -261,7 +261,7 @@ def scenario_62_imports_restore_exported_objects_exactly(console, rest):
         console.wait("document.querySelector('dialog table')")
         console.click_text("Import", "dialog")
         said = ended(console)
-        assert f"{len(texts)} stored" in said and "refused" not in said, (form, said)
+        assert f"{len(texts)} rows imported" in said and "rejected" not in said, (form, said)
         assert rest.find("Round", order="objectId") == before, (form, rest.find("Round", order="objectId"), before)
 
 
@@ -273,11 +273,11 @@ def scenario_62_imports_resolve_names_in_pointer_columns(console, rest):
     give(console, "sung.csv", f"title,singer\na,ada\nb,{bo}\nc,nobody\nd,bo\ne,abcdefghij\nf,\n".encode())
     console.wait("document.querySelector('dialog table')")
     console.click_text("Dry run", "dialog")
-    console.wait_text("4 valid, 2 refused", "dialog")
+    console.wait_text("4 rows can be imported, 2 rejected", "dialog")
     console.wait_text("Line 4: No Singer has the name or the id nobody.", "dialog")
     console.wait_text("Line 5: Several Singer have the name bo. Write the id.", "dialog")
     console.click_text("Import", "dialog")
-    assert "4 stored, 2 refused" in ended(console)
+    assert "4 rows imported, 2 rejected" in ended(console)
     # An id leads to an object that may be imported later.
     stored = {row["title"]: row.get("singer", {}).get("objectId") for row in rest.find("Sung")}
     assert stored == {"a": ada, "b": bo, "e": "abcdefghij", "f": None}, stored
@@ -295,17 +295,17 @@ def scenario_60_imports_that_are_refused_create_no_fields(console, rest):
     # Rows without the field are refused.
     choose(console, "Field of column other", "owner")
     console.click_text("Import", "dialog")
-    assert "0 stored, 2 refused" in ended(console) and fields() == {"owner"}, (console.text("dialog"), fields())
+    assert "0 rows imported, 2 rejected" in ended(console) and fields() == {"owner"}, (console.text("dialog"), fields())
     console.click_text("Close", "dialog")
     open_import(console, "Needing")
     give(console, "needing.csv", b"title,other\na,\nb,me\n")
     console.wait("document.querySelector('dialog table')")
     choose(console, "Field of column other", "owner")
     console.click_text("Dry run", "dialog")
-    console.wait_text("1 valid, 1 refused", "dialog")
+    console.wait_text("1 row can be imported, 1 rejected", "dialog")
     assert fields() == {"owner"}, fields()
     console.click_text("Import", "dialog")
-    assert "1 stored, 1 refused" in ended(console) and fields() == {"owner", "title"}, (console.text("dialog"), fields())
+    assert "1 row imported, 1 rejected" in ended(console) and fields() == {"owner", "title"}, (console.text("dialog"), fields())
 
 
 def scenario_62_imports_restore_numbers_exactly(console, rest):
@@ -324,7 +324,7 @@ def scenario_62_imports_restore_numbers_exactly(console, rest):
     console.wait("document.querySelector('dialog table')")
     console.click_text("Import", "dialog")
     said = ended(console)
-    assert f"{len(numbers)} stored, 3 refused" in said and "9007199254740993 has more digits than a Number keeps" in said, said
+    assert f"{len(numbers)} rows imported, 3 rejected" in said and "9007199254740993 has more digits than a Number keeps" in said, said
     assert sorted(row["n"] for row in rest.find("Digits", limit="1000")) == sorted(numbers)
     console.click_text("Close", "dialog")
     # A column of such numbers has the type Number.
@@ -420,14 +420,14 @@ def scenario_73_rejects_hostile_import_files_with_a_reason(console, rest):
     console.wait("document.querySelector('dialog table')")
     console.click_text("Import", "dialog")
     said = ended(console)
-    assert "1 stored, 3 refused" in said and "__proto__ is not a field name" in said, said
+    assert "1 row imported, 3 rejected" in said and "__proto__ is not a field name" in said, said
     assert [row["name"] for row in rest.find("Guest")] == ["three"]
     assert console.value("({}).polluted === undefined")
     console.click_text("Close", "dialog")
     open_import(console, "Guest")
     give(console, "proto.csv", "name,__proto__,<img src=x onerror=window.ran=1>\n<script>window.ran=1</script>,2,3\n")
     console.wait("document.querySelector('dialog table')")
-    assert "skip" in console.value("document.querySelector('dialog [aria-label=\"Field of column __proto__\"]').selectedOptions[0].textContent")
+    assert "don't import" in console.value("document.querySelector('dialog [aria-label=\"Field of column __proto__\"]').selectedOptions[0].textContent")
     assert console.value("document.querySelectorAll('dialog table img, dialog table script').length") == 0
     console.press("Escape")
 
@@ -453,7 +453,7 @@ def scenario_54_view_as_a_user_shows_their_rows_and_is_read_only(console, rest):
     console.wait(f"document.querySelector('dialog [role=option][aria-selected=true]')?.innerText.includes('{made['username']}')")
     console.press("Enter")
     console.wait_text("30 of 40; 10 hidden", ".viewing")
-    console.wait_text("The first lacks secret.", ".viewing")
+    console.wait_text("The first object is shown without secret.", ".viewing")
     assert made["username"] in console.text(".viewing") and "hush" not in console.text("r-grid")
     app = log_in(rest, made["username"], "secret word")
     sessions += 1

@@ -336,6 +336,8 @@ def scenario_59_diagram_boxes_and_lines_do_not_overlap(console, rest):
             return boxes.some((a, i) => boxes.some((b, j) => i < j && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom));
         })()""")
         assert covered is False and console.value("document.querySelectorAll('.box').length") >= (40 if is_whole else 4)
+        # The columns fit the page, so that the diagram scrolls only down.
+        console.wait("document.querySelector('.diagram').scrollWidth <= document.querySelector('.diagram').clientWidth")
         # All lines pass through gaps between boxes.
         crossed = console.value("""(() => {
             const boxes = [...document.querySelectorAll('.box')].map((e) => [e.dataset.class, e.transform.baseVal[0].matrix.e, e.transform.baseVal[0].matrix.f, e.querySelector('rect').height.baseVal.value]);
@@ -370,6 +372,28 @@ def scenario_59_diagram_boxes_and_lines_do_not_overlap(console, rest):
     finally:
         for name in names:
             rest.call("DELETE", f"/schemas/{name}")
+
+
+def scenario_59_says_what_an_unknown_address_lacks(console, rest):
+    for path, words in (("nothing", "There is no page nothing"), ("dashboard", "There is no page dashboard"),
+                        ("data/NoSuchClass", "There is no class NoSuchClass"), ("schema/NoSuchClass", "There is no class NoSuchClass")):
+        open_page(console, path, ".state")
+        console.wait_text(words, ".state")
+    console.value("location.hash = '#/nothing'")
+    console.wait_text("There is no page nothing", ".state")
+    console.click_text("Go to Data", ".state")
+    console.wait("location.pathname.includes('/data') && location.hash === ''")
+
+
+def scenario_59_names_changed_fields_in_the_audit_log(console, rest):
+    rest.define("Named", name={"type": "String"})
+    console.open("schema/Named")
+    for field in ({"type": "Number"}, {"__op": "Delete"}):
+        assert console.api("PUT", "parse/schemas/Named", {"className": "Named", "fields": {"extra": field}}) == 200
+    assert console.api("POST", "parse/requestPasswordReset", {"email": "nobody@example.org"}) in (200, 400, 404)
+    open_page(console, "audit", "main tbody")
+    for words in ("Saved the field extra of Named", "Deleted the field extra of Named", "equested a password reset for"):
+        console.wait_text(words, "main tbody")
 
 
 CLP = {"find": {"*": True}, "get": {"requiresAuthentication": True, "pointerFields": ["owner"]}, "count": {}, "create": {"role:Editors": True},
@@ -507,7 +531,7 @@ def scenario_56_shows_who_loses_access_before_saving(console, rest):
     console.wait_text("Shuts out: everybody but the user in owner.", "dialog .notice")
     console.press("Tab", "Space")
     # Requiring a login adds nobody to the users in a field.
-    console.wait_text("Of the logged-in users, only those whom a field of the object names.", "dialog")
+    console.wait_text("Only those logged-in users that a field of the object points to.", "dialog")
     assert "Shuts out: everybody but the user in owner." in console.text("dialog .notice"), console.text("dialog .notice")
     console.click_text("Save", "dialog")
     console.wait_text("changed", ".toasts")

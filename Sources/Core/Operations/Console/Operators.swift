@@ -65,7 +65,7 @@ public struct Operators: Sendable, BackendPart {
         guard password.count >= Self.shortestPassword, !password.utf8.contains(0) else {
             throw ParseError(
                 ParseError.passwordMissing,
-                "The operator's password must have at least \(Self.shortestPassword) characters and no NUL.")
+                "The operator's password must have at least \(Self.shortestPassword) characters.")
         }
         return try await services.passwords.hash(password, from: address)
     }

@@ -4,7 +4,8 @@ import { base } from "./api.js";
 import { signal } from "./signal.js";
 
 function read() {
-  const parts = location.pathname.slice(base.length).split("/").filter(Boolean).map((part) => {
+  // Addresses of other consoles follow a #.
+  const parts = (location.hash.startsWith("#/") ? location.hash.slice(1) : location.pathname.slice(base.length)).split("/").filter(Boolean).map((part) => {
     try {
       return decodeURIComponent(part);
     } catch {
@@ -40,7 +41,7 @@ export function onLeave(body, scope) {
 
 /** Navigates to an address. With `isReplacing`, replaces the current history entry. */
 export function go(to, isReplacing = false) {
-  if (to === location.pathname + location.search) return;
+  if (to === location.pathname + location.search + location.hash) return;
   for (const body of leaving) body();
   history[isReplacing ? "replaceState" : "pushState"]({ from: isReplacing ? remembered().from : location.pathname }, "", to);
   route.set(read());

@@ -11,7 +11,7 @@ import { nameOfRow } from "./save.js";
 import { forget } from "./schema.js";
 
 addWords({
-  "batch.of": "{done} of {total}", "batch.rate": "{rate} a second, {left} s left", "batch.stopped": "Stopped: {done} of {total} are done, the others are unchanged.",
+  "batch.of": "{done} of {total}", "batch.rate": "{rate} a second, {left} s left", "batch.stopped": "Stopped: {done} of {total} are done.",
   "batch.done": "All {total} are done.", "batch.failed": "{n} failed", "batch.download": "Download the list ({size})", "delete.misfit": "The type of a field has changed",
   "delete.misfitText": "The object's values in {fields} no longer fit the class. You can restore it without them.", "delete.restoreWithout": "Restore without {fields}",
   "batch.lost": "The connection was lost after {done} of {total}; up to {n} more may be done.",

@@ -26,7 +26,7 @@ addWords({
   "others.addSure": "{n} {n|object|objects} of {class} become members of {field} of {owner}.", "others.added": "{n} {n|object|objects} added to {field} of {owner}",
   "others.there": "All of them are members already.", "others.removed": "{field} of {owner} restored", "others.call": "Call a function for {n} {n|object|objects}",
   "others.function": "Function", "others.params": "Parameters as a JSON object",
-  "others.paramsHint": "Each call gets these and, as the parameter object, its object. It uses the master key.",
+  "others.paramsHint": "Each call gets these, and its object as the parameter object. It has all rights.",
   "others.callSure": "This calls {name} {n} {n|time|times}. You can't undo it.", "others.called": "{name} called for {n} {n|object|objects}",
 });
 

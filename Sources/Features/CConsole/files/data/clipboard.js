@@ -14,7 +14,7 @@ addWords({
   "paste.cut": "{n} {n|cell is|cells are} too long to be copied whole: open {n|it|them} to copy all.", "paste.copied": "{n} {n|cell|cells} copied",
   "paste.reading": "Reading the rows…", "paste.read": "{n} {n|row is|rows are} read now: copy again.",
   "paste.many": "{n} rows are too many at once: export or import them.",
-  "paste.long": "{field} has a long value where it was not pasted: open it to change it", "paste.beyond": "{n} {n|row|rows} beyond the end were left out",
+  "paste.long": "{field} was not pasted over a long value: open it to change it", "paste.beyond": "{n} {n|row|rows} beyond the end were left out",
 });
 
 const quote = (text) => (/[\t\n\r"]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -19,10 +19,10 @@ addWords({
 
 const REMOVE = { __op: "Delete" };
 
-/** Returns the name of an object for messages. */
-export function nameOfRow(className, row) {
+/** Returns the name of an object for messages, or else its id or other words. */
+export function nameOfRow(className, row, other = row.id) {
   const name = row.values.get(namingField(className));
-  return plain((typeof name === "string" && name) || row.id, 40);
+  return plain((typeof name === "string" && name) || other, 40);
 }
 
 /** Returns the whole value of a field, fetched if the row has only its beginning. */
@@ -150,8 +150,8 @@ async function store({ className, rows, row, field, change, old, refused, mine }
   refreshOthers(className, row);
   const now = row.values.get(field.name);
   if (field.name === namingField(className)) learn(className, row.object());
-  // An object whose name was just changed is identified by its id.
-  const places = { field: field.name, object: field.name === namingField(className) ? row.id : nameOfRow(className, row) };
+  // An object whose name was just changed is identified by its class.
+  const places = { field: field.name, object: field.name === namingField(className) ? className : nameOfRow(className, row, className) };
   const isRemoval = change.value === undefined && change.amount === undefined;
   // The previous password is unknown, so it can't be undone.
   record(t(isRemoval ? "edit.cleared" : "edit.saved", places), field.type !== "Password" && (() => undo({ className, rows, row, field, change, seen: change.amount === undefined ? seen : before, now, places })), mine.number);

@@ -7,7 +7,7 @@ import { address, go, pageAddress, remember, route } from "../core/router.js";
 import { applyTheme, readSession, resume, session, signOut, theme } from "../core/session.js";
 import { effect, latest } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
-import { failed, loading } from "../parts/states.js";
+import { empty, failed, loading } from "../parts/states.js";
 
 /** The pages by group, in the order of the rail. */
 const GROUPS = {
@@ -72,16 +72,18 @@ export function openShell() {
   const next = latest();
   effect(() => {
     const { page } = route();
-    if (!Object.hasOwn(PAGES, page)) {
+    if (page === "") {
       go(address("data"), true);
       // An address without a page opens rows immediately, not only a list.
-      if (page === "") remember({ isEntry: true });
+      remember({ isEntry: true });
       return;
     }
     if (page === shown) return;
     shown = page;
     const scope = next();
-    if (pages[page]) openPage(pages[page], main, scope);
+    if (!Object.hasOwn(PAGES, page)) {
+      put(main, empty({ picture: "search", title: t("page.missing", { page }), text: t("page.check"), actions: [h("a.button.primary", { href: address("data") }, t("keys.go", { page: t("rail.data") }))] }));
+    } else if (pages[page]) openPage(pages[page], main, scope);
     else put(main, failed({ status: 403, message: t("rail." + page) }));
   });
 }

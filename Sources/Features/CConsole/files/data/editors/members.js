@@ -87,7 +87,7 @@ export function editRelation({ className, row, field, close }) {
 }
 
 addWords({
-  "access.open": "No ACL: everybody may read and change this if the class allows it.", "access.master": "Only the master key may read and change this.", "access.has": "This object has an ACL",
+  "access.open": "No permissions of its own (ACL): everybody may read and change this if the class allows it.", "access.master": "Only the master key may read and change this.", "access.has": "This object has permissions of its own (ACL)",
   "access.read": "Read", "access.addUser": "Add a user", "access.addRole": "Add a role",
   "access.everybody": "Add everybody", "access.remove": "Remove {who}", "access.may": "{right}: {who}",
 });

@@ -16,9 +16,9 @@ addWords({
   "perm.saved": "Permissions of {class} changed", "perm.undone": "Permissions of {class} restored",
   "perm.changedSince": "The permissions of {class} were changed meanwhile. Nothing was stored.", "perm.everybody": "Everybody",
   "perm.loggedIn": "Logged-in users", "perm.also": "And these", "perm.pointers": "The user that a field of the object points to",
-  "perm.filters": "Of the logged-in users, only those whom a field of the object names.", "perm.pointerTitle": "Pointer permissions",
-  "perm.readUserFields": "Find and get, whatever the list above says", "perm.writeUserFields": "Update and delete, whatever the list above says",
-  "perm.hiddenTitle": "Hidden from {who}", "perm.hiddenHint": "Users in several groups miss only what all of them hide. An empty list shows everything.",
+  "perm.filters": "Only those logged-in users that a field of the object points to.", "perm.pointerTitle": "The users in these fields",
+  "perm.readUserFields": "May find and get, whatever the permissions above say", "perm.writeUserFields": "May update and delete, whatever the permissions above say",
+  "perm.hiddenTitle": "Hidden from {who}", "perm.hiddenHint": "Users in several groups miss only what all of them hide.",
   "perm.noList": "No rule for them", "perm.noPointers": "No field of {class} points to a user.",
 });
 

@@ -16,11 +16,11 @@ import { empty, loading, reading } from "../../parts/states.js";
 import { classFrame } from "../data/index.js";
 
 addWords({
-  "access.class": "Permissions of the class", "access.classHint": "An object's ACL can narrow them.",
-  "access.edit": "Edit permission: {operation}", "access.pointers": "More pointer permissions", "access.readFields": "Find and get: {who}",
+  "access.class": "Permissions of the class", "access.classHint": "The permissions of an object (its ACL) can narrow them.",
+  "access.edit": "Edit permission: {operation}", "access.pointers": "Also allowed: the users in these fields", "access.readFields": "Find and get: {who}",
   "access.writeFields": "Update and delete: {who}", "access.noOne": "no field", "access.editRead": "Edit the fields for find and get",
   "access.editWrite": "Edit the fields for update and delete", "access.hidden": "Hidden fields", "access.nothingHidden": "No field is hidden.",
-  "access.hide": "Hide fields from …", "access.editHidden": "Change what is hidden from {who}", "access.new": "Default ACL of new objects",
+  "access.hide": "Hide fields from …", "access.editHidden": "Change what is hidden from {who}", "access.new": "Permissions of new objects (default ACL)",
   "access.editNew": "Edit the default ACL", "access.asks": "Check access", "access.object": "Object id (empty: the whole class)",
   "access.chooseHint": "Choose a class to see its permissions.",
 });
@@ -77,7 +77,7 @@ addWords({
   "may.rows": "View rows with this access",
   "viewing.title": "View {class} as", "viewing.user": "A user", "viewing.label": "As {who} sees it",
   "viewing.says": "As {who} sees it: {n} of {total}; {hidden} hidden.",
-  "viewing.all": "As {who} sees it: all {total}.", "viewing.fields": "The first lacks {fields}.", "viewing.refused": "{who} sees nothing", "viewing.none": "{who} finds none of the {total} objects.",
+  "viewing.all": "As {who} sees it: all {total}.", "viewing.fields": "The first object is shown without {fields}.", "viewing.refused": "{who} sees nothing", "viewing.none": "{who} finds none of the {total} objects.",
 });
 
 const ORDER = ["get", "find", "count", "update", "delete", "create", "addField"];

@@ -13,18 +13,19 @@ import { openDialog } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, table } from "../../parts/states.js";
 
 addWords({
-  "audit.hint": "Sign-ins and changes in the console. Nobody can change the entries.", "audit.operator": "Operator", "audit.object": "Object id", "audit.kind": "Action", "audit.from": "From",
+  "audit.hint": "Sign-ins and changes in the console.", "audit.operator": "Operator", "audit.object": "Object id", "audit.kind": "Action", "audit.from": "From",
   "audit.until": "Until", "audit.time": "{name} ({example})", "audit.allKinds": "All actions", "audit.nothing": "Nothing matches", "audit.nothingHint": "Remove a filter to see more.",
   "audit.what": "What", "audit.result": "Result", "audit.refused": "refused ({status})", "audit.unknown": "unknown", "audit.done": "done", "audit.newest": "Newest",
   "audit.older": "Older", "audit.request": "Request {id} from {address}", "audit.fields": "Fields: {fields}", "audit.before": "Before", "audit.after": "After",
   "audit.kind.POST": "Creations and calls", "audit.kind.PUT": "Changes", "audit.kind.DELETE": "Deletions", "audit.kind.GET": "Views as a user", "audit.kind.session": "Sign-ins", "audit.at": "from {address}",
   // Sentences: by path and method, or else a verb and a noun.
-  "audit.POST": "Created {what}", "audit.PUT": "Changed {what}", "audit.DELETE": "Deleted {what}", "audit.GET": "Viewed {what}", "audit.other": "Sent {method} {path}", "audit.tried": "Tried: {what}",
-  "audit.of.objects": "{n} {n|object|objects} of {class}", "audit.of.schemas": "the class {class}", "audit.of.purge": "all objects of {class}", "audit.of.indexes": "an index of {class}",
+  "audit.POST": "Created {what}", "audit.PUT": "Changed {what}", "audit.DELETE": "Deleted {what}", "audit.GET": "Viewed {what}", "audit.save": "Saved {what}", "audit.other": "Sent another request", "audit.failed": "Failed: {what}",
+  "audit.of.objects": "{n} {n|object|objects} of {class}", "audit.of.schemas": "the class {class}", "audit.of.permissions": "the permissions of {class}", "audit.of.field": "the {n|field|fields} {name} of {class}", "audit.of.purge": "all objects of {class}", "audit.of.indexes": "an index of {class}",
   "audit.of.views": "a saved view", "audit.of.settings": "the setting {name}", "audit.of.files": "the file {name}", "audit.of.hooks": "a webhook", "audit.of.config": "the app config",
   "audit.of.operators": "the operator {name}", "audit.of.password": "their own password", "audit.of.totp": "their authenticator app", "audit.of.sessions": "a console session", "audit.of.backups": "a backup",
   "audit.is.session.POST": "Signed in", "audit.is.session.DELETE": "Signed out", "audit.is.session.failed": "Failed to sign in: wrong name, password, key or code",
   "audit.is.confirm.POST": "Entered the password or key again", "audit.is.confirm.failed": "Entered a wrong password, key or code", "audit.is.invitation.POST": "Invited {name}",
+  "audit.of.cloud_code": "a job schedule", "audit.is.requestPasswordReset.POST": "Requested a password reset for {name}",
   "audit.locked": "Locked out the user {name}", "audit.unlocked": "Unlocked the user {name}",
   "audit.is.imports.POST": "Imported {what}", "audit.is.exports.POST": "Exported {what}", "audit.is.trash.POST": "Restored {what}", "audit.is.functions.POST": "Called the function {name}",
   "audit.is.push.POST": "Sent a push", "audit.is.push.dryRun": "Tried a push (dry run)", "audit.is.jobs.POST": "Started the job {name}", "audit.is.tasks.DELETE": "Stopped an index build", "audit.is.doctor.POST": "Fixed a finding", "audit.is.once.POST": "Downloaded a backup",
@@ -106,13 +107,17 @@ function sentence({ method, path = "", className, count, fields, status, before,
   const [head, id, last] = path.split("/");
   // Sessions of users are objects.
   const kind = className === "_Session" ? "" : head === "operators" && last ? last : path === "backups/once" ? id : head;
-  const places = { method, path, class: className ?? "", n: count || 1, name: (head === "operators" && (after?.name ?? before?.name)) || id };
+  const changed = (kind === "schemas" && method === "PUT" && after) || {};
+  const names = Object.keys(changed.fields ?? {});
+  const part = names.length ? "field" : changed.classLevelPermissions ? "permissions" : kind;
+  const places = { class: className ?? "", n: names.length || count || 1, name: names.join(", ") || (head === "operators" && (after?.name ?? before?.name)) || id || (after?.email ?? "a user") };
   const isListed = method === "PUT" && (className || kind === "operators") && fields?.length > 0;
-  places.what = said(known("audit.of." + kind, places) || (className && t("audit.of.objects", places)));
+  places.what = said(known("audit.of." + part, places) || (className && t("audit.of.objects", places)));
   const [was, is] = [before, after].map((value) => className === "_User" && value?.ACL && !Object.keys(value.ACL)[0]);
   const own = after?.ACL && !was !== !is ? t(is ? "audit.locked" : "audit.unlocked", { name: last ?? id }) : known("audit.is." + kind + "." + (status === 401 ? "failed" : kind === "push" && after?.dry_run ? "dryRun" : method), places);
-  const text = own || (places.what.text ? t("audit." + (path === "batch" ? "PUT" : method), places) + (isListed ? `: ${fields.slice(0, 3).map((name) => plain(name, 30)).join(", ")}` : "") : t("audit.other", places));
-  return status >= 400 && status !== 401 ? t("audit.tried", { what: said(text) }) : text;
+  const verb = names.length ? (names.every((name) => changed.fields[name]?.__op) ? "DELETE" : "save") : path === "batch" ? "PUT" : method;
+  const text = own || (places.what.text ? t("audit." + verb, places) + (isListed ? `: ${fields.slice(0, 3).map((name) => plain(name, 30)).join(", ")}` : "") : t("audit.other", places));
+  return status >= 400 && status !== 401 ? t("audit.failed", { what: said(text) }) : text;
 }
 
 function result({ status }) {

@@ -12,13 +12,14 @@ import { typeOf } from "../../data/schema.js";
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
 import { complain, empty, failed, loading, record, recordFinal, table as plainTable } from "../../parts/states.js";
 import { lineRow, openLine } from "../logs/lines.js";
+import { linesLater, pasted } from "../settings/index.js";
 
 addWords({
   "cloud.functions": "Functions", "cloud.triggers": "Triggers", "cloud.jobs": "Jobs", "cloud.hooks": "Webhooks", "cloud.hosts": "Hosts", "cloud.event": "Event", "cloud.host": "Runs in",
   "cloud.checks": "Requires", "cloud.calls": "Calls", "cloud.last": "Last call", "cloud.host.node": "Node.js", "cloud.host.swift": "Swift", "cloud.host.webhook": "a webhook", "cloud.state.ready": "ready",
-  "cloud.state.starting": "starting", "cloud.state.down": "not running", "cloud.processes": "{n} of {wanted} {wanted|process|processes}", "cloud.counted": "Calls of this process since it started.",
-  "cloud.ms": "{text} ms", "cloud.noCheck": "nothing", "cloud.empty.functions": "No functions yet", "cloud.empty.triggers": "No triggers yet", "cloud.empty.hosts": "Nothing runs cloud code",
-  "cloud.emptyHint": "Write cloud code in JavaScript, in Swift or as webhooks: see docs/cloud-code.md.", "check.user": "a session", "check.master": "the master key", "check.any": "one of the roles {names}",
+  "cloud.state.starting": "starting", "cloud.state.down": "not running", "cloud.processes": "{n} of {wanted} {wanted|process|processes}", "cloud.counted": "Calls of this server process since it started.",
+  "cloud.ms": "{text} ms", "cloud.noCheck": "nothing", "cloud.begin": "Install Node.js. In the folder of the configuration file, run npm install parse and save this as cloud/main.js:", "cloud.empty.functions": "No functions yet", "cloud.empty.triggers": "No triggers yet", "cloud.empty.hosts": "Nothing runs cloud code",
+  "cloud.emptyHint": "Your own code on the server, such as functions that apps call: see docs/cloud-code.md.", "check.user": "a session", "check.master": "the master key", "check.any": "one of the roles {names}",
   "check.all": "all of the roles {names}", "check.keys": "a user with {names}", "check.fields": "parameters {names}", "check.limit": "a rate limit", "check.code": "its own check",
   "check.notMaster": "also for the master key", "check.skips": "not called for the master key",
 });
@@ -56,7 +57,7 @@ async function show(host, tab, name, scope) {
     if (scope.aborted) return;
     if (tab === "jobs") (await import("./jobs.js")).openJobs(body, cloud, scope);
     else if (name !== undefined) openFunction(body, (cloud.functions ?? []).find((one) => one.name === name) ?? { name, calls: 0, errors: 0 }, scope);
-    else draw(body, tab, cloud[tab] ?? []);
+    else draw(body, tab, cloud);
   } catch (problem) {
     if (!scope.aborted) put(body, failed(problem, again));
   }
@@ -92,15 +93,21 @@ const hostCell = ({ host }) => [".wide.quiet", t("cloud.host." + host)];
 export const table = (label, titles, rows) => plainTable(label, titles.map(([kind, words]) => [words && t(words), kind]),
   rows.map((cells) => cells.map(([kind, content], index) => (kind && kind !== titles[index][0] ? h("span" + kind, content) : content))));
 
-function draw(body, tab, list) {
-  put(body, list.length === 0 ? empty({ picture: "cloud", title: t("cloud.empty." + tab), text: t("cloud.emptyHint") }) : table(t("cloud." + tab), ROWS[tab].titles, list.map(ROWS[tab].row)));
+const CODE = "Parse.Cloud.define('hello', ({ params }) => {\n  return 'Hello ' + params.name;\n});";
+
+/** Creates the code to begin with and the lines that configure it, or returns false if cloud code already runs somewhere. */
+export const beginning = ({ hosts = [] }) => hosts.length === 0 && h(".form", pasted(t("cloud.begin"), CODE), linesLater("cloud"));
+
+function draw(body, tab, cloud) {
+  const list = cloud[tab] ?? [];
+  put(body, list.length === 0 ? empty({ picture: "cloud", title: t("cloud.empty." + tab), text: t("cloud.emptyHint"), more: beginning(cloud) }) : table(t("cloud." + tab), ROWS[tab].titles, list.map(ROWS[tab].row)));
 }
 
 addWords({
   "hook.new": "New webhook", "hook.what": "Called for", "hook.function": "function {name}", "hook.trigger": "{event} of {class}",
   "hook.kind.function": "a function", "hook.kind.trigger": "a trigger of a class", "hook.kind": "For", "hook.name": "Name of the function",
   "hook.change": "Change the address", "hook.deleteText": "{what} is no longer sent to {url}.", "hook.actions": "Actions of {what}", "hook.empty": "No webhooks",
-  "hook.emptyHint": "A webhook calls your server for a function or trigger and sends the option webhookKey.", "hook.saved": "{what} is sent to {url}",
+  "hook.emptyHint": "A webhook runs a function or trigger on your own server. Calls carry the option webhookKey.", "hook.saved": "{what} is sent to {url}",
   "hook.deleted": "Webhook of {what} deleted", "hook.back": "Webhook of {what} restored", "hook.since": "The address has changed since and was kept.",
   "hook.bad": "Enter an http or https URL.",
 });

@@ -6,7 +6,7 @@ import { addWords, ago, count, cut, date, plain, said, shown, t } from "../../co
 import { confirm, keepFocus, openForm, openMenu } from "../../parts/dialog.js";
 import { complain, failed, record } from "../../parts/states.js";
 import { isEqual } from "../../data/values.js";
-import { FIGURES, figures, read, table } from "./index.js";
+import { beginning, FIGURES, figures, read, table } from "./index.js";
 
 addWords({
   "job.startOf": "Start {name}", "job.started": "{name} started", "job.none": "No jobs yet", "job.once": "once at a time", "job.runs": "Runs",
@@ -24,12 +24,12 @@ addWords({
 const PAUSE = 1000;
 
 /** Shows jobs in a part of the page until `scope` ends. */
-export function openJobs(host, { jobs = [], runsSchedules }, scope) {
+export function openJobs(host, { jobs = [], runsSchedules, hosts }, scope) {
   const runs = h("section.panel");
   const plans = h("section.panel");
   const watch = { isOn: false };
   const again = () => readRuns(runs, watch, scope);
-  put(host, h("section.panel", h("h2", t("cloud.jobs")), jobs.length === 0 ? [h("p", t("job.none")), h("p.quiet", linked(t("cloud.emptyHint")))]
+  put(host, h("section.panel", h("h2", t("cloud.jobs")), jobs.length === 0 ? [h("p", t("job.none")), h("p.quiet", linked(t("cloud.emptyHint"))), beginning({ hosts })]
     : table(t("cloud.jobs"), [["", "word.name"], ...FIGURES, [".actions.start", ""]], jobs.map((job) => [["", [shown(job.name, 80), job.isExclusive && h("span.quiet", " \u00b7 ", t("job.once"))]], ...figures(job),
       [".actions.start", h("button.button", { "aria-label": t("job.startOf", { name: job.name }), onclick: () => start(job.name, again) }, t("rail.start"))]]))), plans, runs);
   again();

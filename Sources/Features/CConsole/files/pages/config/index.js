@@ -14,15 +14,15 @@ import { complain, empty, failed, loading, record, table, whileRecording } from 
 
 addWords({
   "config.hint": "Values that apps can read without an update of the app.", "config.kept": "{type}, kept as it is", "config.sees": "Who sees it",
-  "config.masterBox": "Only for the master key, not for apps",
+  "config.masterBox": "Hidden from apps: only for servers and cloud code with the master key",
   "config.new": "New parameter", "config.empty": "No parameters yet",
-  "config.emptyHint": "Apps read these values: a message of the day, a limit, a switch.",
+  "config.emptyHint": "Apps read these values, such as a limit or a switch.",
   "config.actions": "Actions of {name}", "config.title": "Parameter {name}",
   "config.hintName": "Letters, digits and _, beginning with a letter: welcomeText",
   "config.taken": "The parameter {name} already exists.",
   "config.missing": "Enter a value. To remove the parameter, delete it.",
   "config.done": "{name} is {value}", "config.undone": "{name} restored",
-  "config.changedSince": "{name} was changed meanwhile, and is shown as it is now. Nothing was stored.",
+  "config.changedSince": "{name} was changed meanwhile. Nothing was stored.",
   "config.deleteText": "Apps no longer get {name}.",
   "config.opens": "Everyone who has the app sees {name} from now on.",
   "config.noHistory": "{name} was not changed in the console recently.",

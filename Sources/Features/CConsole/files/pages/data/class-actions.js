@@ -17,7 +17,7 @@ addWords({
   "keys.filterCell": "Filter by this cell", "grid.slow": "Sorting by {field} read all {count} rows ({time} s).", "grid.buildIndex": "Build an index",
   "grid.slowFilter": "Filtering by {field} read all {count} rows ({time} s).", "grid.range": "{n} {n|cell|cells}", "grid.partly": "Of {n} loaded {n|cell|cells}:",
   "grid.sum": "Sum {sum} · mean {mean} · min {min} · max {max}", "grid.newRows": "{n} new", "grid.newFields": "{n} new {n|field|fields}", "foot.set": "Set a field",
-  "foot.add": "Add to …", "foot.call": "Call a function", "import.left": "The import of {name} ended with its tab: {n} {n|row was|rows were} stored.",
+  "foot.add": "Add to …", "foot.call": "Call a function", "import.left": "The import of {name} ended when its browser tab closed: {n} {n|row was|rows were} imported.",
 });
 
 /** Adds the shortcuts of the page and the grid's actions beyond single cells. */

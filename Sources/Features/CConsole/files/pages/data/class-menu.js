@@ -111,7 +111,7 @@ function hide(page, field) {
 addWords({
   "export.title": "Export {class}", "export.filtered": "those that match the filter", "export.shownFields": "those that are shown", "export.form": "Format",
   "export.csv": "CSV, for spreadsheets", "export.ndjson": "JSON, one object per line", "export.exact": "Exact values",
-  "export.exactHint": "Otherwise texts that look like formulas get an apostrophe. JSON is always exact.", "export.go": "Export", "export.of": "{done} of {total} sent",
+  "export.exactHint": "Otherwise texts like formulas get an apostrophe.", "export.go": "Export", "export.of": "{done} of {total} sent",
   "export.waiting": "Waiting for the browser to take the file…", "export.done": "{n} {n|object|objects} exported.",
   "export.stopped": "Stopped: the file is not complete.",
 });

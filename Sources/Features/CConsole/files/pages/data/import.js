@@ -13,15 +13,15 @@ import { recordFinal } from "../../parts/states.js";
 import { startNote } from "./class-actions.js";
 
 addWords({
-  "import.title": "Import into {class}", "import.drop": "or drop one here: CSV, JSON, or JSON with one object per line", "import.silent": "Triggers don't run. The trash does not keep overwritten objects.",
-  "import.file": "{name}, {size}", "import.encoding": "Encoding", "import.delimiter": "Columns are separated by", "import.tab": "tab", "import.column": "Column", "import.field": "Field",
-  "import.type": "Type", "import.example": "First values", "import.skip": "skip", "import.newField": "new field {field}", "import.fieldOf": "Field of column {column}",
-  "import.typeOf": "Type of column {column}", "import.odd": "{n} invalid: {first}", "import.existing": "Objects whose ids exist", "import.existingSkip": "keep them",
-  "import.existingReplace": "overwrite them", "import.existingStop": "stop the import", "import.guarded": "Remove the apostrophe that an export puts before formulas", "import.empty": "The file is empty.",
+  "import.title": "Import into {class}", "import.drop": "or drop one here: CSV, JSON, or JSON with one object per line", "import.silent": "Cloud code doesn't run, and overwritten objects don't go to the trash. A dry run stores nothing.",
+  "import.file": "{name}, {size}", "import.encoding": "Character encoding", "import.delimiter": "Columns are separated by", "import.tab": "tab", "import.column": "Column", "import.field": "Field",
+  "import.type": "Type", "import.example": "First values", "import.skip": "don't import", "import.newField": "new field {field}", "import.fieldOf": "Field of column {column}",
+  "import.typeOf": "Type of column {column}", "import.odd": "{n} {n|doesn't|don't} fit, such as {first}", "import.existing": "If an object with the same id exists", "import.existingSkip": "keep it",
+  "import.existingReplace": "overwrite it", "import.existingStop": "stop the import", "import.guarded": "Remove the apostrophe that exports put before texts like =1+2", "import.empty": "The file is empty.",
   "import.none": "Choose a field for at least one column.", "import.dry": "Dry run", "import.go": "Import", "import.read": "{done} of {total} read, {n} {n|row|rows}", "import.resume": "Resume",
-  "import.good": "{n} valid", "import.stored": "{n} stored", "import.skipped": "{n} skipped, as their ids exist", "import.refused": "{n} refused", "import.isStopped": "Stopped. Stored rows stay.",
-  "import.ended": "The id on line {line} exists: nothing from there on was stored.", "import.endedDry": "The id on line {line} exists: nothing from there on would be stored.",
-  "import.count": "{class} has {n} {n|object|objects} now.", "import.lost": "The connection was lost; up to {n} more may be stored.", "import.line": "Line {line}", "import.list": "Download the list",
+  "import.good": "{n} {n|row|rows} can be imported", "import.stored": "{n} {n|row|rows} imported", "import.skipped": "{n} left out, because their ids exist", "import.refused": "{n} rejected", "import.isStopped": "Stopped. The rows imported so far stay.",
+  "import.ended": "Stopped before line {line}, whose id exists.", "import.endedDry": "The import would stop before line {line}, whose id exists.",
+  "import.count": "{class} has {n} {n|object|objects} now.", "import.lost": "The connection was lost; up to {n} more may be imported.", "import.line": "Line {line}", "import.list": "Download the rejected lines",
   "import.back": "Back",
 });
 

@@ -82,13 +82,15 @@ async function show(content, className, objectId, scope) {
   if (!className) put(content, empty(hasNoClass()
     ? { title: t("classes.empty"), text: t("classes.emptyHint"), actions: [mayChangeClasses() && button(".button.primary", () => newClass("data"), icon("plus"), t("classes.new")), connect] }
     : { title: t("classes.choose"), text: t("classes.chooseHint"), actions: [connect] }));
-  else if (!all.has(className)) put(content, empty({ picture: "search", title: t("classes.none"), text: t("classes.chooseHint") }));
+  else if (!all.has(className)) put(content, noClass(className));
   else if (objectId) {
     put(content, loading());
     const { openObject } = await import("./object-view.js");
     if (!scope.aborted) openObject(content, className, objectId, scope);
   } else openClass(content, className, scope);
 }
+
+const noClass = (className) => empty({ picture: "search", title: t("classes.missing", { class: className }), text: t("page.check"), actions: [h("a.button", { href: address("schema") }, t("word.allClasses"))] });
 
 /** Creates the searchable list of classes of a page. */
 export function classList(scope, page = "data") {
@@ -195,7 +197,7 @@ export function classFrame(name, scope, draw) {
       keepFocus(content, () => { update = draw(content, className, inner); });
       content.querySelector(".scroll")?.scrollTo(0, top ?? 0);
     }
-    else put(content, empty({ picture: "search", title: t("classes.none"), text: t("classes.chooseHint") }));
+    else put(content, noClass(className));
   }, scope);
   return element;
 }

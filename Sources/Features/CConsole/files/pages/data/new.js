@@ -112,7 +112,7 @@ export async function openNew(page) {
     page.grid.moveTo(0, page.grid.active.column);
     page.grid.focus({ preventScroll: true });
   }
-  record(t("new.done", { object: plain(object[namingField(className)] || object.objectId, 60) }), async () => {
+  record(t("new.done", { object: plain(object[namingField(className)] || t("new.title", { class: className }), 60) }), async () => {
     await parse.delete(objectPath(className, object.objectId));
     for (const view of viewsOf(className)) view.remove(object.objectId);
     return t("new.undone");

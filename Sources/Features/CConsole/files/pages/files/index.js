@@ -116,7 +116,7 @@ function openFile(file, again) {
       again();
     };
     return {
-      body: [preview, h("code.quiet.wrap", shown(file.name, 200)), h("p.quiet", `${bytes(file.size)} \u00b7 ${date(file.modified, true)}`)],
+      body: [preview, h("code.quiet.wrap", shown(file.name, 200)), h("p.quiet", date(file.modified, true))],
       foot: [copyButton(file.url, t("word.copy")),
         mayWrite() && button(".button", remove, icon("trash"), t("word.delete")), button(".button.primary", () => close(), t("close"))],
     };

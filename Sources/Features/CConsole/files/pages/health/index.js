@@ -11,12 +11,12 @@ import { complain, failed, loading, record, toast } from "../../parts/states.js"
 import { follow } from "../../data/indexing.js";
 
 addWords({
-  "health.hint": "Roost {version}, defaults of parse-server {preset}", "health.look": "Check again", "health.well": "All is well", "health.notes": "No problems. {n} {n|note|notes} below.",
+  "health.hint": "Roost {version}, works like version {preset} of parse-server, the original Parse server", "health.look": "Check again", "health.well": "All is well", "health.notes": "No problems. {n} {n|note|notes} below.",
   "health.amiss": "{n} {n|problem|problems} found", "health.looking": "Checking the database\u2026", "health.never": "Not checked since this process started.",
   "health.when": "Checked {when}. PostgreSQL {postgres}, {bytes}.", "health.note": "Note", "health.fix": "Fix", "health.fixOf": "Fix {subject}", "health.fixText": "This is safe: {words}.",
   "health.fixed": "{subject} is fixed", "health.owner": "An owner can fix this.", "health.consider": "Consider:", "health.examples": "For example {examples}", "health.security": "Security check",
   "health.securityOff": "It is off: the option security with \"enableCheck\": true turns it on.", "health.passed": "{n} of {all} checks passed", "health.mails": "Emails",
-  "health.waiting": "{n} {n|email|emails} in the queue, the oldest for {seconds} s; {failed} given up since the start.", "health.parts": "What the server uses", "health.up": "answers", "health.disk": "{free} of {size} are free in {folder}.",
+  "health.waiting": "{n} {n|email|emails} waiting to be sent, the oldest for {seconds} s.", "health.idle": "No emails are waiting.", "health.failed": "{n} failed since the start.", "health.parts": "What the server uses", "health.up": "answers", "health.disk": "{free} of {size} are free in {folder}.",
   "health.part.database": "Database", "health.part.databaseWrites": "Writes to the database", "health.part.fileStore": "File store", "health.log": "{n} {n|error|errors} in the log.",
   "health.down": "The database doesn't respond", "health.good": "All was well at {when}.",
 });
@@ -171,10 +171,10 @@ function securityPanel(report) {
     checks.filter(({ state }) => state !== "success").map((check) => h(".member", h("div", h("b", plain(check.title, 100))), h("div", plain(check.warning, 300)), h(".quiet", plain(check.solution, 300))))]);
 }
 
-const mailPanel = ({ mails }) => h(".panel", h("h2", t("health.mails")), h("p", t("health.waiting", { n: mails.waiting, seconds: mails.oldest, failed: mails.failed })));
+const mailPanel = ({ mails }) => h(".panel", h("h2", t("health.mails")), h("p", t(mails.waiting ? "health.waiting" : "health.idle", { n: mails.waiting, seconds: mails.oldest }), " ", mails.failed > 0 && t("health.failed", { n: mails.failed })));
 
 addWords({
-  "backups.title": "Backups", "backups.dump": "Back up this database with its own tools, as docs/maintenance.md says.",
+  "backups.title": "Backups", "backups.dump": "Back up this database with its own tools: docs/maintenance.md.",
   "backups.off": "Set console.backupFolder to make them here. Otherwise, on the server, with its file and flags:", "backups.folder": "Stored in {folder}; nothing deletes them. Keep some on another machine.",
   "backups.none": "No backups yet.", "backups.owner": "Owners make and download backups.", "backups.make": "Make a backup", "backups.making": "Making the backup; apps keep running.",
   "backups.stopped": "Stopped. There is no backup.", "backups.made": "Backup {name} created", "backups.takeOf": "Download {name}", "backups.restore": "Restore one into a data folder, on any machine:",

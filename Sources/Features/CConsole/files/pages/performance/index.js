@@ -15,8 +15,8 @@ import { complain, failed, loading, reading, table } from "../../parts/states.js
 import { linesLater } from "../settings/index.js";
 
 addWords({
-  "performance.hint": "Process {process}", "performance.span": "Time range", "performance.hour": "Last hour", "performance.day": "Last day", "performance.time": "Response time",
-  "performance.errors": "Errors", "performance.client": "4xx a second", "performance.server": "5xx a second", "performance.connections": "Connections", "performance.clients": "clients",
+  "performance.hint": "Server process {process}", "performance.span": "Time range", "performance.hour": "Last hour", "performance.day": "Last day", "performance.time": "Response time",
+  "performance.errors": "Errors", "performance.client": "rejected a second (4xx)", "performance.server": "failed a second (5xx)", "performance.connections": "Connections", "performance.clients": "clients",
   "performance.live": "live queries", "performance.database": "Database connections", "performance.active": "active", "performance.waiting": "waiting", "performance.memory": "Memory",
   "performance.process": "this process", "performance.calls": "Database calls", "performance.callTime": "Call time", "performance.callErrors": "Database errors",
   "performance.notCounted": "Requests are not counted here without the option metrics. The charts show database calls instead.", "performance.routes": "Routes", "performance.since": "Since {when}",
@@ -123,7 +123,7 @@ function figureTable(rows, since, bounds, name) {
 
 addWords({
   "statements.advice": "Indexes that would help", "statements.title": "Slow statements", "statements.ofDatabase": "From pg_stat_statements, for all processes.",
-  "statements.ofProcess": "Statements of this process slower than {ms}. For all processes, preload and create the extension pg_stat_statements.",
+  "statements.ofProcess": "Statements of this server process slower than {ms}.",
   "statements.none": "No slow statements.", "statements.noAdvice": "No index is missing for the requests so far.",
   "statements.off": "Nothing is recorded: the option indexAdvice is off.", "statements.createOf": "Create index on {class}: {fields}",
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
@@ -197,7 +197,7 @@ addWords({
   "plan.bitmap": "Collects rows through the index {index}", "plan.heap": "Reads the rows of {table} that were collected", "plan.sort": "Sorts",
   "plan.limit": "Takes the first rows", "plan.aggregate": "Counts or sums", "plan.join": "Joins ({kind})", "plan.other": "{kind}", "plan.rows": "about {n} {n|row|rows}",
   "plan.share": "{n}% of the work", "plan.worst": "Most of the work: {step} ({share}%).", "plan.noIndex": "No index helps here.",
-  "plan.hint": "What the database expects without knowing the values; the statement was not run.",
+  "plan.hint": "An estimate: the statement was not run.",
 });
 
 const DETAILS = ["Index Cond", "Recheck Cond", "Filter", "Sort Key", "Hash Cond", "Join Filter"];

@@ -205,7 +205,7 @@ function object(text) {
 addWords({
   "report.deviceTypes": "Devices", "report.locales": "Languages", "report.badges": "Badges", "report.entries": "Sent by",
   "report.problems": "Problems", "report.size": "The largest message has {size}.", "report.nobody": "Nobody would get it.",
-  "report.reached": "No device is known to be unreachable. Failures are kept for a day.",
+  "report.reached": "No device is known to be unreachable.",
   "report.none": "This push was not a dry run.", "report.device": "Device", "report.type": "Type", "report.reason": "Reason",
 });
 

@@ -11,7 +11,7 @@ import { composer, openReport } from "./compose.js";
 
 addWords({
   "push.hint": "Notifications to the devices of your users.", "push.off": "Push is not set up", "push.offHint": "Set the option push. See docs/push.md.", "push.list": "Pushes",
-  "push.none": "No push yet. The first one appears here as soon as it is sent.", "push.sent": "Sent", "push.to": "To", "push.state.scheduled": "scheduled",
+  "push.none": "No push yet.", "push.sent": "Sent", "push.to": "To", "push.state.scheduled": "scheduled",
   "push.state.pending": "waiting", "push.state.running": "sending", "push.state.succeeded": "done", "push.state.failed": "failed", "push.dryRun": "dry run", "push.noText": "without a text",
   "push.actions": "Actions of the push \u201c{text}\u201d", "push.cancel": "Cancel the push", "push.cancelText": "\u201c{text}\u201d is not sent.", "push.cancelled": "The push is cancelled",
   "push.back": "The push is scheduled again", "push.begun": "It has already started.", "push.failures": "Devices that were not reached", "push.report": "Dry-run report", "push.show": "Content",

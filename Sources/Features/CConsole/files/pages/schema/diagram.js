@@ -8,7 +8,7 @@ import { isServerClass, ranked } from "../../data/schema.js";
 addWords({
   "diagram.label": "Diagram of {n} {n|class|classes}; the table below shows the same",
   "diagram.box": "{class}, {n} {n|field|fields}. Enter opens it, Alt with arrows moves it.", "diagram.order": "Reset positions",
-  "diagram.server": "System classes", "diagram.around": "Around", "diagram.hint": "Drag a box, or move it with Alt and the arrows. Double lines are relations, * is required.",
+  "diagram.server": "System classes", "diagram.around": "Around", "diagram.hint": "Arrows lead to the class that a field points to. Double lines are relations, * is required.",
 });
 
 const WIDTH = 200;
@@ -16,8 +16,6 @@ const ROW = 18;
 const HEAD = 26;
 const GAP = { x: 72, y: 20 };
 const FIELDS = 8;
-/** The height above which a layer continues in another column. */
-const HIGHEST = 1100;
 /** The number of classes above which only one class and its neighbors are shown. */
 const MOST = 60;
 const STEP = 16;
@@ -46,33 +44,23 @@ function depths(all, targets) {
   return known;
 }
 
-/** Returns positions without overlaps: a `Map` of names to `{ x, y, height, rows, more }`. */
-function layOut(all) {
+/** Returns positions in a number of columns, without overlaps: a `Map` of names to `{ x, y, height, rows, more }`. */
+function layOut(all, columns) {
   const targets = new Map([...all].map(([name, { fields }]) => [name, [...fields.values()].map(({ targetClass }) => targetClass).filter(Boolean)]));
   const depth = depths(all, targets);
-  const layers = [];
-  for (const name of all.keys()) (layers[depth.get(name)] ??= []).push(name);
-  const boxes = new Map();
-  let x = 0;
-  for (const layer of layers.filter(Boolean)) {
-    const middle = (name) => {
-      const places = targets.get(name).map((other) => boxes.get(other)).filter(Boolean).map((box) => box.y + box.height / 2);
-      return places.length ? places.reduce((sum, y) => sum + y, 0) / places.length : Infinity;
-    };
-    let y = 0;
-    const middles = new Map(layer.map((name) => [name, middle(name)]));
-    const order = (left, right) => (middles.get(left) === middles.get(right) ? 0 : middles.get(left) - middles.get(right)) || left.localeCompare(right, "en");
-    for (const name of layer.sort(order)) {
-      const { rows, more } = rowsOf(all.get(name));
-      const height = HEAD + (rows.length + (more > 0 ? 1 : 0)) * ROW + 8;
-      if (y > 0 && y + height > HIGHEST) {
-        y = 0;
-        x += WIDTH + GAP.x / 2;
-      }
-      boxes.set(name, { x, y, height, rows, more });
-      y += height + GAP.y;
-    }
-    x += WIDTH + GAP.x;
+  const names = [...all.keys()].sort((left, right) => depth.get(left) - depth.get(right) || left.localeCompare(right, "en"));
+  const boxes = new Map(names.map((name) => {
+    const { rows, more } = rowsOf(all.get(name));
+    return [name, { rows, more, height: HEAD + (rows.length + (more > 0 ? 1 : 0)) * ROW + 8 }];
+  }));
+  const total = [...boxes.values()].reduce((sum, { height }) => sum + height + GAP.y, 0);
+  let [x, y, above] = [0, 0, 0];
+  for (const box of boxes.values()) {
+    const left = Math.floor((above + box.height / 2) / total * columns) * (WIDTH + GAP.x);
+    if (left > x) [x, y] = [left, 0];
+    Object.assign(box, { x, y });
+    y += box.height + GAP.y;
+    above += box.height + GAP.y;
   }
   return boxes;
 }
@@ -85,6 +73,9 @@ const moved = () => {
   }
 };
 const keep = (places) => localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(places)));
+
+/** The number of columns that fit. */
+let columns = Math.max(1, Math.floor(innerWidth / 480));
 
 export function diagram(classes) {
   const canvas = h(".diagram", { tabIndex: 0, role: "group" });
@@ -103,24 +94,30 @@ export function diagram(classes) {
     }
     const all = new Map(names.map((name) => [name, classes.get(name)]));
     canvas.setAttribute("aria-label", t("diagram.label", { n: all.size }));
-    put(canvas, drawing(all));
+    put(canvas, drawing(all, columns));
   };
   const controls = h(".line.wrap", h("label.line", h("span.label", t("diagram.around")), around), h("label.line", server, t("diagram.server")),
     button(".link", () => { localStorage.removeItem(KEY); draw(); }, t("diagram.order")), h("span.quiet.words", t("diagram.hint")));
   draw();
+  new ResizeObserver(() => {
+    const fit = Math.max(1, Math.floor((canvas.offsetWidth - 34) / (WIDTH + GAP.x)));
+    if (!canvas.isConnected || fit === columns) return;
+    columns = fit;
+    draw();
+  }).observe(canvas);
   return h(".form", controls, canvas);
 }
 
-function drawing(all) {
-  const boxes = layOut(all);
+function drawing(all, columns) {
+  const boxes = layOut(all, columns);
   const places = moved();
   for (const [name, place] of places) if (boxes.has(name)) Object.assign(boxes.get(name), place);
   const lines = svg("g", { class: "lines", "aria-hidden": "true" });
   const element = svg("svg", { class: "classes-drawing" }, arrowHead(), lines);
   const fit = () => {
-    const width = Math.max(...[...boxes.values()].map(({ x }) => x + WIDTH), 0) + 56;
-    const height = Math.max(...[...boxes.values()].map(({ y, height }) => y + height), 0) + 16;
-    for (const [key, value] of Object.entries({ width, height, viewBox: `-8 -12 ${width} ${height}` })) element.setAttribute(key, value);
+    const width = Math.max(...[...boxes.values()].map(({ x }) => x + WIDTH), 0) + GAP.x;
+    const height = Math.max(...[...boxes.values()].map(({ y, height }) => y + height), 0) + 40;
+    for (const [key, value] of Object.entries({ width, height, viewBox: `-8 -20 ${width} ${height}` })) element.setAttribute(key, value);
     lines.replaceChildren(...[...boxes].flatMap(([name, box]) => connections(name, box, boxes)));
   };
   for (const [name, box] of boxes) {
@@ -189,12 +186,12 @@ function columnsOf(boxes) {
 function crossing({ boxes }, from, to) {
   let bottom = -Infinity;
   const free = boxes.flatMap((box) => {
-    const middle = bottom === -Infinity ? box.y - 4 : box.y - bottom >= 8 ? (box.y + bottom) / 2 : undefined;
+    const middle = bottom === -Infinity ? box.y - 10 : box.y - bottom >= 8 ? (box.y + bottom) / 2 : undefined;
     bottom = Math.max(bottom, box.y + box.height);
     return middle ?? [];
   });
   const way = (y) => Math.abs(y - from) + Math.abs(y - to);
-  return [...free, bottom + 8].reduce((best, y) => (way(y) < way(best) ? y : best));
+  return [...free, bottom + 10].reduce((best, y) => (way(y) < way(best) ? y : best));
 }
 
 /** Draws lines from the fields of a box to their target boxes, through gaps between boxes. Lines to the same box share a lane. */
@@ -204,8 +201,8 @@ function connections(name, box, boxes) {
   return box.rows.flatMap((field, index) => {
     const target = field.targetClass && boxes.get(field.targetClass);
     if (!target) return [];
-    const lane = ([...boxes.keys()].indexOf(field.targetClass) % 5 - 2) * 5;
-    const gap = (number) => (columns[number].right + (columns[number + 1]?.left ?? columns[number].right + GAP.x / 2)) / 2 + lane;
+    const lane = ([...boxes.keys()].indexOf(field.targetClass) % 7 - 3) * 6;
+    const gap = (number) => (columns[number].right + (columns[number + 1]?.left ?? columns[number].right + GAP.x)) / 2 + lane;
     const [from, to] = [place(box), place(target)];
     const step = Math.sign(to - from);
     const end = target.y + HEAD / 2;
@@ -215,7 +212,7 @@ function connections(name, box, boxes) {
       points.push([x, y], [x, next]);
       y = next;
     };
-    for (let number = from; number !== to; number += step) turn(gap(step < 0 ? number - 1 : number), number + step === to ? end : crossing(columns[number + step], y, end) + lane / 5);
+    for (let number = from; number !== to; number += step) turn(gap(step < 0 ? number - 1 : number), number + step === to ? end : crossing(columns[number + step], y, end) + lane / 3);
     if (from === to) turn(gap(from), end);
     points.push([step > 0 ? target.x : target.x + WIDTH, end]);
     const d = rounded(points);

@@ -84,7 +84,7 @@ addWords({
   "gone.field": "Delete field {field}",
   "gone.fieldText": "{n} of {total} {total|object has|objects have} a value in {field}. The trash does not keep these values.",
   "gone.relation": "The trash does not keep the members of {field}.", "gone.typed": "Type {name} to continue", "gone.fieldDone": "Field {field} deleted",
-  "gone.index": "Delete index {index}", "gone.indexText": "Finds that use it read all objects of the class again. No value is deleted.",
+  "gone.index": "Delete index {index}", "gone.indexText": "Searches that use it get slower. No value is deleted.",
   "gone.indexDone": "Index {index} deleted", "gone.drop": "Delete class {class}",
   "gone.dropText": "This deletes the class with its {n} {n|object|objects}, fields, indexes and permissions. The trash keeps nothing.",
   "gone.dropDone": "Class {class} deleted", "gone.empty": "Delete all objects of {class}",
@@ -152,9 +152,9 @@ export function emptyClass(className) {
 }
 
 addWords({
-  "index.new": "New index", "index.hint": "The order matters: an index on owner, then title helps finds by owner, and by owner and title.", "index.then": "Then",
+  "index.new": "New index", "index.hint": "An index on owner, then title helps searches by owner, and by owner and title.", "index.then": "Then",
   "index.none": "no other", "index.order": "Order of {field}", "index.ascending": "ascending", "index.descending": "descending", "index.create": "Build index",
-  "index.missing": "Choose a field.", "index.unique": "No two objects have the same values",
+  "index.missing": "Choose a field.", "index.unique": "Allow no two objects with the same values",
 });
 
 /** Asks for the fields of an index, builds it, and shows the elapsed time. Returns the name. */
@@ -189,10 +189,10 @@ addWords({
   "class.may.owned": "Everyone reads, the owner changes", "class.may.private": "Private to its owner", "class.may.readOnly": "Read-only",
   "class.may.role": "Managed by a role", "class.may.open": "Open to everyone", "class.role": "Name of the role", "class.roleMissing": "Enter the name of the role.",
   "class.noRole": "There is no role {name} yet. Create it on the page Users.",
-  "class.read": "Read", "class.change": "Change, delete", "class.extend": "Apps may add fields when they save", "class.acl": "The ACL of an object can narrow this, but not widen it.",
+  "class.read": "Read", "class.change": "Change, delete", "class.extend": "Apps may add fields when they save", "class.acl": "The permissions of an object (its ACL) can narrow this, but not widen it.",
   "class.says.owned": "Everyone reads the objects. Logged-in users create them, and only the user in {field} changes and deletes one. Your app sets {field}, a required field, to the current user.",
   "class.says.private": "Only the user in {field} reads, changes and deletes an object. Your app sets {field}, a required field, to the current user.",
-  "class.says.readOnly": "Apps only read. Objects come from this console and from cloud code that uses the master key.",
+  "class.says.readOnly": "Apps only read. This console and cloud code with the master key write.",
   "class.says.role": "Everyone reads the objects. Only members of the role {role} create, change and delete them.",
   "class.says.open": "Anyone who has the app reads, creates, changes and deletes objects.",
 });

@@ -22,9 +22,9 @@ addWords({
   "schema.usedHint": "Objects with a value in the field, among the last 1,000", "schema.actions": "Actions of {field}",
   "schema.change": "Required, default …", "schema.index": "Index on it …", "schema.drop": "Delete class …",
   "schema.empty": "Delete all objects …", "schema.bytes": "Objects {bytes}, indexes {indexBytes}", "schema.unique": "unique",
-  "schema.broken": "invalid: the build failed. Delete it and build it again.", "schema.scans": "{bytes}, read {n} {n|time|times}",
+  "schema.broken": "invalid: delete it and build it again.", "schema.scans": "{bytes}, read {n} {n|time|times}",
   "schema.never": "{bytes}, never used", "schema.neverSince": "{bytes}, never used since {date}", "schema.ofServer": "Created by the server: {names}; {bytes}.",
-  "schema.only": "only where {condition}", "schema.noIndex": "No indexes of your own. Finds by fields without an index read all objects.",
+  "schema.only": "only where {condition}", "schema.noIndex": "No indexes of your own. A search by a field without an index reads all objects.",
   "schema.and": "{field} {order}", "schema.target": "{type} {class}", "schema.keys": "This class",
 });
 

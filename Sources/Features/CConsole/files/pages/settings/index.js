@@ -8,10 +8,10 @@ import { openDialog, openForm } from "../../parts/dialog.js";
 import { complain, copy, copyButton, failed, loading, reading, record } from "../../parts/states.js";
 
 addWords({
-  "settings.hint": "Precedence: flags, environment variables, configuration file, defaults.", "settings.find": "Find an option",
-  "settings.changed": "Only set options", "settings.copy": "Copy without secrets", "settings.option": "Option",
+  "settings.hint": "Where an option is set twice, flags win, then environment variables, then the configuration file.", "settings.find": "Find an option",
+  "settings.changed": "Only options that are set", "settings.copy": "Copy without secrets", "settings.option": "Option",
   "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option has that name.",
-  "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.stored": "changed here by {from}", "settings.preset": "defaults of this preset",
+  "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.stored": "changed here by {from}", "settings.preset": "default of the option preset",
   "settings.default": "default", "settings.else": "otherwise {value}", "settings.noEffect": "has no effect", "settings.push": "Check push keys", "settings.works": "works",
   "settings.change": "How to change {name}", "settings.lines": "Paste below the first line of {file} with your values, and restart the server:", "settings.yours": "your configuration file", "settings.more": "docs/configuration.md describes the option.",
   "settings.isFlag": "It is set by {from} now, which overrides the file. Change it there.",
@@ -84,8 +84,11 @@ async function checkPush() {
 function linesOf({ lines }, file) {
   // Without the braces of the whole file.
   const text = JSON.stringify(lines, null, 2).slice(2, -2).replace(/^ {2}/gm, "") + ",";
-  return [h("p", t("settings.lines", { file: file ?? t("settings.yours") })), h("pre.mono.code", text), h(".line", copyButton(text))];
+  return pasted(t("settings.lines", { file: file ?? t("settings.yours") }), text);
 }
+
+/** Creates lines to copy into a file, below words that say where. */
+export const pasted = (words, text) => [h("p", words), h("pre.mono.code", text), h(".line", copyButton(text))];
 
 /** Creates an element for the lines of an option that isn't set, which it shows to those who may read the settings. */
 export function linesLater(name) {

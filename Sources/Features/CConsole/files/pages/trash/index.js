@@ -13,7 +13,7 @@ import { complain, empty, failed, loading, record } from "../../parts/states.js"
 
 addWords({
   "trash.hint": "Objects deleted in the console, kept for 30 days. Files, fields and classes are not kept.", "trash.empty": "The trash is empty", "trash.restore": "Restore",
-  "trash.show": "Show {name}", "trash.restored": "{name} is back in {class}", "trash.restoredWithout": "{name} is back in {class}, without {fields}, which no longer fit the class", "trash.by": "by {who}",
+  "trash.show": "Show {name}", "trash.one": "The object", "trash.restored": "{name} is back in {class}", "trash.restoredWithout": "{name} is back in {class}, without {fields}, which no longer fit the class", "trash.by": "by {who}",
 });
 
 export function open(scope) {
@@ -50,7 +50,7 @@ function row(entry, again) {
     event.currentTarget.disabled = true;
     try {
       const dropped = (await restoreEntry(entry.id)).join(", ");
-      record(t(dropped ? "trash.restoredWithout" : "trash.restored", { name, class: entry.className, fields: dropped }), undefined, undefined, { words: t("word.open"), do: () => go(address("data", [entry.className, entry.objectId])) });
+      record(t(dropped ? "trash.restoredWithout" : "trash.restored", { name: entry.name ? name : t("trash.one"), class: entry.className, fields: dropped }), undefined, undefined, { words: t("word.open"), do: () => go(address("data", [entry.className, entry.objectId])) });
     } catch (problem) {
       complain(problem);
     }

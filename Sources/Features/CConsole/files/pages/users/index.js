@@ -19,7 +19,7 @@ addWords({
   "users.emptyHint.sessions": "A session begins when a user logs in.", "users.empty.installations": "No installations yet",
   "users.emptyHint.installations": "Apps store an installation for each device that gets pushes.", "users.nothing": "No user has that name, address or id", "users.email": "Email",
   "users.verified": "verified", "users.unverified": "not verified", "users.user": "User", "users.began": "Began", "users.ends": "Ends", "users.device": "Device", "users.app": "App",
-  "users.channels": "Channels", "users.used": "Changed", "users.endOf": "End the session of {when}", "users.count": "{n} in total", "users.object": "Object", "users.objectOf": "Object {id}",
+  "users.channels": "Channels", "users.used": "Changed", "users.endOf": "End the session of {when}", "users.object": "Object", "users.objectOf": "Object {id}",
 });
 
 const PAGE = 50;
@@ -129,7 +129,7 @@ async function fill(body, number, kind, text, next) {
     }
   };
   const draw = () => {
-    put(number, t("users.count", { n: total }));
+    put(number, t("grid.objects", { n: total }));
     if (objects.length === 0) {
       put(body, text ? empty({ picture: "search", title: t("users.nothing"), text: t("word.shorter") }) : empty({ picture: "users", title: t("users.empty." + kind), text: t("users.emptyHint." + kind),
         actions: [adding(kind, again) || h("a.button.primary", { href: address("start") }, icon("link"), t("classes.connect"))] }));

@@ -22,7 +22,7 @@ addWords({
   "one.through": "through {role}", "one.ends": "ends {when}", "one.do": "Actions", "one.resetTitle": "Password reset",
   "one.resetHint": "Sends an email with a link to choose a new one.", "one.resetDone": "If email is set up, a message is on its way to {email}", "one.passwordHint": "Replaces the password right away.",
   "one.setPassword": "Set password", "one.passwordDone": "{name} has a new password", "one.lockTitle": "Access", "one.lockHint": "Rejects new sign-ins.", "one.lock": "Lock out",
-  "one.lockText": "{name} cannot log in from then on. Open sessions stay: end them under Sessions.", "one.lockDone": "{name} is locked out", "one.unlock": "Unlock",
+  "one.lockText": "{name} cannot log in from then on. Open sessions stay.", "one.lockDone": "{name} is locked out", "one.unlock": "Unlock",
   "one.unlockDone": "{name} may log in again", "one.undone": "Permissions of {name} restored", "one.as": "View a class as {name}", "one.look": "View", "one.members": "Members",
   "one.children": "Child roles", "one.parents": "Parent roles", "one.none": "None", "one.changeMembers": "Change members", "one.changeChildren": "Change child roles",
   "one.first": "The first {n} of {total}", "one.circle": "leads back to {role}", "one.inside": "Members of a child role have the permissions of this role.",
