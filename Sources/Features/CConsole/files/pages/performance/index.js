@@ -123,7 +123,7 @@ function figureTable(rows, since, bounds, name) {
 
 addWords({
   "statements.advice": "Indexes that would help", "statements.title": "Slow statements", "statements.ofDatabase": "From pg_stat_statements, for all processes.",
-  "statements.ofProcess": "Statements of this server process slower than {ms}.",
+  "statements.ofProcess": "Statements of this server process slower than {ms}. To see all processes, load and create the extension pg_stat_statements.",
   "statements.none": "No slow statements.", "statements.noAdvice": "No index is missing for the requests so far.",
   "statements.off": "Nothing is recorded: the option indexAdvice is off.", "statements.createOf": "Create index on {class}: {fields}",
   "statements.before": "{words}: now {before} on average; with the index about {after}.",
