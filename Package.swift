@@ -122,9 +122,15 @@ let package = Package(
             ],
             swiftSettings: stayOnExecutor),
         .target(
+            name: "Doctor",
+            dependencies: [
+                "Encoding", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Schema",
+            ],
+            swiftSettings: stayOnExecutor),
+        .target(
             name: "Console",
             dependencies: [
-                "CConsole", "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "ParseModel",
+                "CConsole", "Doctor", "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "ParseModel",
                 "ParseStorage", "Platform", "REST", "Rules", "ServerConfiguration", "SignIn", "Telemetry", logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -257,7 +263,8 @@ let package = Package(
         .executableTarget(
             name: "RoostCommand",
             dependencies: [
-                "App", "Encoding", "JSON", "Mail", "Migration", "ParseModel", "ParseStorage", "Platform", "Push",
+                "App", "Doctor", "Encoding", "JSON", "Mail", "Migration", "ParseModel", "ParseStorage", "Platform",
+                "Push",
                 "ServerConfiguration",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -282,6 +289,7 @@ let package = Package(
             path: "Tests/TestSupport", exclude: ["mail_catcher.py", "span_collector.py"]),
         .target(name: "TestTools", dependencies: [subprocess], path: "Tests/TestTools"),
         .testTarget(name: "ArchitectureTests", dependencies: ["TestTools"]),
+        .testTarget(name: "DoctorTests", dependencies: ["Doctor", "JSON", "ParseModel", "ParseStorage"]),
         .testTarget(name: "EncodingTests", dependencies: ["Encoding"]),
         .testTarget(name: "LimitsTests", dependencies: ["Limits"]),
         .testTarget(name: "LogsTests", dependencies: ["JSON", "Logs", "ParseModel", logging]),
@@ -397,7 +405,7 @@ let package = Package(
         .testTarget(
             name: "RESTTests",
             dependencies: [
-                "App", "FileStorage", "HTTP", "JSON", "Limits", "LocalPostgres", "Operations", "ParseModel",
+                "App", "Doctor", "FileStorage", "HTTP", "JSON", "Limits", "LocalPostgres", "Operations", "ParseModel",
                 "ParseStorage", "Postgres", "REST", "Roost", "Rules", "ServerConfiguration", "TestSupport", "TestTools",
                 logging,
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -410,7 +418,7 @@ let package = Package(
         .testTarget(
             name: "AppTests",
             dependencies: [
-                "App", "CloudExample", "FileStorage", "JSON", "LocalPostgres",
+                "App", "CloudExample", "Doctor", "FileStorage", "JSON", "LocalPostgres",
                 "ParseModel",
                 "ParseStorage", "Postgres", "ServerConfiguration", "TestSupport", "TestTools", "RoostCommand", logging,
                 subprocess,
@@ -456,7 +464,9 @@ let folders = [
         "FileStorage", "HTTP", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "REST", "Rules",
         "ServerConfiguration",
     ],
-    "Features": ["CConsole", "Console", "FileStores", "LiveQuery", "Mail", "Migration", "Pages", "Push", "SignIn"],
+    "Features": [
+        "CConsole", "Console", "Doctor", "FileStores", "LiveQuery", "Mail", "Migration", "Pages", "Push", "SignIn",
+    ],
     "Libraries": [
         "BSON", "CCrypt", "CCurl", "CFile", "CLibpq", "CMalloc", "CVersion", "CZlib", "Encoding", "Limits",
         "LocalPostgres", "Logs", "Outgoing", "Platform", "Telemetry", "Templates",

@@ -1,7 +1,7 @@
 import App
 import ArgumentParser
+import Doctor
 import JSON
-import ParseStorage
 import Platform
 
 struct DoctorCommand: AsyncParsableCommand {

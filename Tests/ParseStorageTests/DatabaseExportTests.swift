@@ -7,7 +7,7 @@ import TestSupport
 import TestTools
 import Testing
 
-/// Exports while others change the classes.
+/// Exports while others change the classes, and the permissions in exports.
 @Suite struct DatabaseExportTests {
     private static let classes = """
         CREATE TABLE "_SCHEMA" ("className" varchar(120) PRIMARY KEY, "schema" jsonb, "isParseClass" bool);
@@ -69,5 +69,17 @@ import Testing
                 #expect(error.description == "Gone changed during the export. Export again")
             }
         }
+    }
+
+    @Test("Recognizes stored permissions that no ACL reproduces exactly")
+    func permissions() {
+        #expect(ExactPermissions.isExact(nil, nil))
+        #expect(ExactPermissions.isExact([], []))
+        #expect(ExactPermissions.isExact(["a", "b"], ["b", "c", "d"]))
+        #expect(!ExactPermissions.isExact(nil, []))
+        #expect(!ExactPermissions.isExact([], nil))
+        #expect(!ExactPermissions.isExact(["a", "b"], ["b", "a"]))
+        #expect(!ExactPermissions.isExact(["a", "a"], []))
+        #expect(!ExactPermissions.isExact(["a"], ["c", "a"]))
     }
 }

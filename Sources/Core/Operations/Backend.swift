@@ -86,8 +86,7 @@ public struct Backend: Sendable {
     public var options: RuntimeOptions { RuntimeOptions(backend: self) }
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
     public var slowOperations: SlowOperations { SlowOperations(backend: self) }
-    public var slowStatements: SlowStatements { SlowStatements(backend: self) }
-    var slowLog: SlowOperationLog { services.slowLog }
+    package var slowLog: SlowOperationLog { services.slowLog }
     public var classCounts: ClassCounts { ClassCounts(backend: self) }
     public var references: References { References(backend: self) }
     public var objectExport: ObjectExport { ObjectExport(backend: self) }

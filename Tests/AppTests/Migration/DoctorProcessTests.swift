@@ -1,7 +1,7 @@
+import Doctor
 import Foundation
 import JSON
 import LocalPostgres
-import ParseStorage
 import Postgres
 import TestSupport
 import TestTools

@@ -1,5 +1,5 @@
+import Doctor
 import JSON
-import ParseStorage
 import Postgres
 import TestSupport
 import Testing
@@ -54,17 +54,9 @@ struct IndexAdviceRouteTests {
     }
 
     private static func examine(_ server: TestServer) async throws -> Doctor.Report {
-        let client = PostgresClient(
-            configuration: PostgresConfiguration(connectionString: server.databaseURI), logger: TestServer.quietLogger)
-        try await client.start()
-        do {
-            let report = try await Doctor(client: client).examine()
-            await client.shutdown()
-            return report
-        } catch {
-            await client.shutdown()
-            throw error
-        }
+        try await PostgresClient.opened(
+            PostgresConfiguration(connectionString: server.databaseURI), logger: TestServer.quietLogger
+        ) { try await Doctor(client: $0).examine() }
     }
 
     @Test("Rejects requests for advice if indexAdvice is off")

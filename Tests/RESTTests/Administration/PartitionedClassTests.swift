@@ -1,5 +1,5 @@
+import Doctor
 import JSON
-import ParseStorage
 import Postgres
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import Doctor
 import JSON
 import ParseModel
 import ParseStorage

@@ -24,7 +24,7 @@ public struct IndexAdvising: Sendable {
     /// Returns the recommendations, or nil if `indexAdvice` is off. First stores the latest findings unless `readOnly`.
     ///
     /// - Throws: `PostgresError` if the database fails.
-    func advice() async throws -> [IndexAdvice]? {
+    package func advice() async throws -> [IndexAdvice]? {
         guard backend.configuration.indexAdvice != .off else { return nil }
         if !backend.configuration.readOnly { await write() }
         return try await IndexAdviser(client: client).advice()

@@ -8,15 +8,15 @@ import Synchronization
 import Telemetry
 
 /// Records slow database operations: log lines, limited per second, and statistics per statement shape.
-final class SlowOperationLog: Sendable {
+package final class SlowOperationLog: Sendable {
     /// Statistics of operations with the same statement, regardless of its values.
-    struct Shape: Sendable {
+    package struct Shape: Sendable {
         var operation: DatabaseMeters.Operation
-        var className: String
-        var statement: String
-        var count = 0
-        var longest = Duration.zero
-        var total = Duration.zero
+        package var className: String
+        package var statement: String
+        package var count = 0
+        package var longest = Duration.zero
+        package var total = Duration.zero
     }
 
     private struct State {
@@ -27,7 +27,7 @@ final class SlowOperationLog: Sendable {
     }
 
     /// The duration from which an operation is slow, or nil if recording is off.
-    let threshold: Duration?
+    package let threshold: Duration?
     private let state = Mutex(State())
     private static let maxShapes = 200
     private static let maxLines = 10
@@ -37,7 +37,7 @@ final class SlowOperationLog: Sendable {
     init(milliseconds: Int) { threshold = milliseconds == 0 ? nil : .milliseconds(milliseconds) }
 
     /// The shapes in descending order of their longest duration.
-    var shapes: [(hash: String, shape: Shape)] {
+    package var shapes: [(hash: String, shape: Shape)] {
         state.withLock { $0.shapes }.map { (hash: $0.key, shape: $0.value) }.sorted {
             $0.shape.longest > $1.shape.longest
         }

@@ -12,10 +12,12 @@ public struct IndexAdviser: Sendable {
     /// - Throws: `PostgresError`.
     public func advice() async throws -> [IndexAdvice] { try await advice(try await DatabaseFacts.read(client)) }
 
+    /// Returns the missing indexes according to facts that are already read. Throws `PostgresError`.
+    ///
     /// - Parameters:
     ///   - total: The total time in milliseconds that a query must have taken in a month, unless it timed out.
     ///   - calls: The minimum number of calls in a month, unless the query timed out.
-    func advice(_ facts: DatabaseFacts, total: Double = 500, calls: Int = 2) async throws -> [IndexAdvice] {
+    package func advice(_ facts: DatabaseFacts, total: Double = 500, calls: Int = 2) async throws -> [IndexAdvice] {
         let notes = try await NoteTable(client: client).all().filter { note in
             let month = note.month
             return month.timeouts > 0 || month.mean >= 50 && month.total >= total && month.calls >= calls

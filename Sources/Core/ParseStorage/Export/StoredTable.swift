@@ -5,12 +5,13 @@ import Postgres
 /// A table and its columns, from PostgreSQL's catalog.
 package struct StoredTable: Sendable {
     package struct Column: Sendable {
-        let name: String
+        package let name: String
         /// The OID of the column type.
-        let type: UInt32
+        package let type: UInt32
         /// The type name, as PostgreSQL formats it.
-        let typeName: String
-        let isGenerated: Bool
+        package let typeName: String
+        /// Whether PostgreSQL computes the values.
+        package let isGenerated: Bool
 
         package init(name: String, type: UInt32, typeName: String, isGenerated: Bool) {
             self.name = name
@@ -20,13 +21,13 @@ package struct StoredTable: Sendable {
         }
     }
 
-    let name: String
+    package let name: String
     /// The row count from PostgreSQL's statistics, or nil if it isn't known.
-    let estimatedRows: Int?
+    package let estimatedRows: Int?
     /// The size in bytes, including indexes.
-    var size: Int
+    package var size: Int
     /// Whether the table is a partition of another one.
-    var isPartition = false
+    package var isPartition = false
     /// Whether the table has partitions.
     var isDivided = false
     package var columns: [Column] = []
@@ -37,7 +38,8 @@ package struct StoredTable: Sendable {
         self.size = size
     }
 
-    func column(_ name: String) -> Column? { columns.first { $0.name.hasSameBytes(as: name) } }
+    /// Returns a column by name, or nil if the table has none of that name.
+    package func column(_ name: String) -> Column? { columns.first { $0.name.hasSameBytes(as: name) } }
 
     /// An SQL expression for the approximate size of a row in bytes, or nil if no column can be large. It doesn't read
     /// out-of-line values.

@@ -158,7 +158,7 @@ public struct DatabaseInstaller: Sendable {
         """
 
     /// parse-server's indexes, then Roost's own, whose names begin with `roost_`.
-    static let indexes = [
+    package static let indexes = [
         "CREATE UNIQUE INDEX IF NOT EXISTS \"_User_unique_username\" ON \"_User\" (\"username\")",
         "CREATE UNIQUE INDEX IF NOT EXISTS \"_User_unique_email\" ON \"_User\" (\"email\")",
         "CREATE INDEX IF NOT EXISTS \"case_insensitive_username\" ON \"_User\" (lower(\"username\") varchar_pattern_ops)",

@@ -192,9 +192,9 @@ struct SchemaChange {
 }
 
 /// The table of a relation.
-enum JoinTable {
+package enum JoinTable {
     /// Returns the statements that create the table and its index by owner.
-    static func statements(field: String, of schema: ClassSchema) -> [String] {
+    package static func statements(field: String, of schema: ClassSchema) -> [String] {
         let table = SQL.identifier(TableLayout.joinTable(field: field, className: schema.name))
         let type = DistributedTables.idType(of: schema)
         return [
@@ -205,7 +205,7 @@ enum JoinTable {
     }
 
     /// Returns the statement for the index by owner, which parse-server doesn't create.
-    static func index(field: String, className: String, concurrently: Bool = false) -> String {
+    package static func index(field: String, className: String, concurrently: Bool = false) -> String {
         let name = IndexName.ofRoost("roost_owner:\(field):\(className)")
         let table = SQL.identifier(TableLayout.joinTable(field: field, className: className))
         return "CREATE INDEX \(concurrently ? "CONCURRENTLY " : "")IF NOT EXISTS \(SQL.identifier(name)) ON \(table) "

@@ -9,7 +9,7 @@ package enum TableLayout {
     static let classesWithoutACL: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
     /// Returns the SQL type of a field's column, or nil for types without a column.
-    static func columnType(_ type: FieldType) -> String? {
+    package static func columnType(_ type: FieldType) -> String? {
         switch type {
         case .string, .pointer, .file: "text"
         case .number: "double precision"
@@ -54,19 +54,20 @@ package enum TableLayout {
     /// Whether the objects of a class have ACLs, which are stored in two extra columns.
     static func hasPermissions(_ className: String) -> Bool { !classesWithoutACL.contains(className) }
 
-    struct Column {
-        let name: String
+    /// A column that the table of a class should have.
+    package struct Column {
+        package let name: String
         /// The SQL type.
-        let type: String
+        package let type: String
 
         /// The name and type, as in `CREATE TABLE` and `ADD COLUMN`.
-        var definition: String { "\(SQL.identifier(name)) \(type)" }
+        package var definition: String { "\(SQL.identifier(name)) \(type)" }
         /// Whether the column is the primary key.
-        var isKey: Bool { name == "objectId" }
+        package var isKey: Bool { name == "objectId" }
     }
 
     /// Returns the columns that the table of a class should have.
-    static func columns(of schema: ClassSchema) -> [Column] {
+    package static func columns(of schema: ClassSchema) -> [Column] {
         var columns: [Column] = []
         for (name, field) in schema.fields where hasColumn(name.text, of: schema.name, type: field.type) {
             if let type = columnType(field.type) { columns.append(Column(name: name.text, type: type)) }
@@ -83,7 +84,7 @@ package enum TableLayout {
     }
 
     /// Returns the column definitions of a new table for `CREATE TABLE`.
-    static func columnDefinitions(of schema: ClassSchema) -> [String] {
+    package static func columnDefinitions(of schema: ClassSchema) -> [String] {
         columns(of: schema).map { $0.isKey ? "\($0.definition) PRIMARY KEY" : $0.definition }
     }
 
@@ -139,7 +140,7 @@ package enum TableLayout {
 
 extension ClassSchema {
     /// The relation fields, each with its join table.
-    var relations: [(field: String, table: String)] {
+    package var relations: [(field: String, table: String)] {
         fields.compactMap { field, value in
             value.type.isRelation ? (field.text, TableLayout.joinTable(field: field.text, className: name)) : nil
         }

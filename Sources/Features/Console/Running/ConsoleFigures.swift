@@ -1,3 +1,4 @@
+internal import Doctor
 import HTTP
 import JSON
 internal import Operations
@@ -11,7 +12,7 @@ extension ConsoleRouteTable {
         ConsoleRoute(.get, "metrics", .viewer) { try FigureCalls(call: $0).metrics() },
         ConsoleRoute(.get, "statements", .developer) { try await FigureCalls(call: $0).statements() },
         ConsoleRoute(.get, "statements/:id", .developer) { call in
-            .object(try await call.interface.backend.slowStatements.plan(of: call.arguments[0]))
+            .object(try await SlowStatements(backend: call.interface.backend).plan(of: call.arguments[0]))
         },
     ]
 }
@@ -73,6 +74,6 @@ private struct FigureCalls: ConsoleCalls {
     func statements() async throws -> Reply {
         let backend = interface.backend
         // Reads the whole catalog, so only one console may do it at a time.
-        return .object(try await interface.planning.run { try await backend.slowStatements.answer() })
+        return .object(try await interface.planning.run { try await SlowStatements(backend: backend).answer() })
     }
 }

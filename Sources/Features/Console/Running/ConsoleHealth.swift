@@ -1,9 +1,8 @@
-import Encoding
+internal import Doctor
 import HTTP
 import JSON
 internal import Operations
 internal import ParseModel
-internal import ParseStorage
 internal import ServerConfiguration
 import Synchronization
 
@@ -24,20 +23,8 @@ final class LastReport: Sendable {
         let report: Doctor.Report
     }
 
-    private let found = Mutex<Found?>(nil)
-
     /// The latest report, or nil before the first check.
-    var value: Found? { found.withLock { $0 } }
-
-    func set(_ report: Doctor.Report, at time: ParseDate) {
-        found.withLock { $0 = Found(at: time, report: report) }
-    }
-
-    /// Returns an id for a finding. The id stays the same if the finding is reported again.
-    static func id(of finding: ParseStorage.Finding) -> String {
-        let text = [finding.kind.rawValue, finding.subject] + (finding.remedy?.statements ?? [])
-        return String(StableHash.of(text.joined(separator: "\n")), radix: 36)
-    }
+    let found = Mutex<Found?>(nil)
 }
 
 private struct HealthCalls: ConsoleCalls {
@@ -60,7 +47,7 @@ private struct HealthCalls: ConsoleCalls {
         ]
         let readiness = await interface.readiness()
         for name: Name in ["checks", "disks"] { answer[name] = readiness[name] }
-        answer["doctor"] = interface.lastReport.value.map(Self.json)
+        answer["doctor"] = interface.lastReport.found.withLock { $0 }.map(Self.json)
         return .object(answer)
     }
 
@@ -71,7 +58,7 @@ private struct HealthCalls: ConsoleCalls {
             "findings": .array(
                 found.report.findings.map { finding in
                     var object: JSONObject = [
-                        "id": .string(LastReport.id(of: finding)), "kind": .string(finding.kind.rawValue),
+                        "id": .string(finding.id), "kind": .string(finding.kind.rawValue),
                         "severity": .string(finding.severity.rawValue), "subject": .string(finding.subject),
                         "words": .string(finding.words),
                     ]
@@ -100,8 +87,8 @@ private struct HealthCalls: ConsoleCalls {
     /// Starts a task that fixes one finding and checks the database again.
     func putRight() async throws -> Reply {
         let id = try await body()["id"]?.stringValue
-        guard let found = interface.lastReport.value,
-            let finding = found.report.findings.first(where: { $0.remedy != nil && LastReport.id(of: $0) == id }),
+        guard let found = interface.lastReport.found.withLock({ $0 }),
+            let finding = found.report.findings.first(where: { $0.remedy != nil && $0.id == id }),
             let remedy = finding.remedy
         else { throw ParseError(ParseError.objectNotFound, "The finding doesn't exist or is resolved.") }
         guard backend.clock.now.milliseconds - found.at.milliseconds < 3_600_000 else {
@@ -139,7 +126,7 @@ private struct HealthCalls: ConsoleCalls {
 extension ConsoleInterface {
     fileprivate func examine() async throws -> JSONValue {
         let report = try await Doctor(client: backend.store.client).examine()
-        lastReport.set(report, at: backend.clock.now)
+        lastReport.found.withLock { $0 = .init(at: backend.clock.now, report: report) }
         return [:]
     }
 }

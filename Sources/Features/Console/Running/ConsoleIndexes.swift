@@ -1,3 +1,4 @@
+internal import Doctor
 import HTTP
 import JSON
 internal import Operations
@@ -91,7 +92,8 @@ private struct IndexCalls: ConsoleCalls {
     /// Returns the advice with the given name, or nil if `name` is missing or null.
     private func advised(_ name: JSONValue?) async throws -> IndexAdvice? {
         guard let name, !name.isNull else { return nil }
-        guard let text = name.stringValue, let advice = try await interface.backend.slowStatements.advice(named: text)
+        let slow = SlowStatements(backend: interface.backend)
+        guard let text = name.stringValue, let advice = try await slow.advice(named: text)
         else { throw ParseError(ParseError.objectNotFound, "The suggestion doesn't exist or has expired.") }
         return advice
     }

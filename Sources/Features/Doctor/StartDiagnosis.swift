@@ -1,5 +1,6 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Postgres
 import Schema
 

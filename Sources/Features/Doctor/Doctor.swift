@@ -1,5 +1,6 @@
 import JSON
 import ParseModel
+import ParseStorage
 public import Postgres
 
 /// Examines a database of Roost or parse-server without changing it, and applies the remedies that the operator
@@ -42,16 +43,14 @@ public struct Doctor: Sendable {
     /// - Throws: `PostgresError` if the database can't be read, or `CancellationError`.
     public func examine() async throws -> Report {
         let facts = try await DatabaseFacts.read(client)
-        var findings = LayoutDiagnosis(facts: facts).findings + SettingsDiagnosis(facts: facts).findings
+        var findings = LayoutDiagnosis(facts: facts).findings + SettingsDiagnosis.findings(facts)
         findings += try await DataChecks(client: client, facts: facts, maxRows: maxRows).findings()
         findings += try await SlowQueries(client: client, facts: facts).findings()
-        findings += StartDiagnosis(facts: facts).findings + facts.skew
-        let sorted = findings.enumerated().sorted { left, right in
-            left.element.severity == right.element.severity
-                ? left.offset < right.offset : left.element.severity > right.element.severity
-        }.map(\.element)
+        findings += StartDiagnosis(facts: facts).findings
+        findings += facts.skew.map { Finding(.skew, .warning, $0.table, $0.warning) }
         return Report(
-            classes: try await sizes(facts), findings: sorted, size: facts.size, version: facts.version)
+            classes: try await sizes(facts), findings: findings.sorted { $0.severity > $1.severity }, size: facts.size,
+            version: facts.version)
     }
 
     /// The table size in bytes up to which rows are counted. Larger tables are counted only if there is no estimate.
@@ -68,9 +67,8 @@ public struct Doctor: Sendable {
             var rows = table.estimatedRows
             var isEstimate = true
             if table.size <= Self.countedSize || rows == nil {
-                let statement = Statement("SELECT count(*) FROM \(SQL.identifier(table.name))")
-                if let counted = try? await client.slowQuery(statement, timeLimit: DataChecks.timeLimit) {
-                    rows = counted.int(0, 0).map { Int($0) }
+                if let counted = try? await DataChecks.count(table.name, client) {
+                    rows = counted
                     isEstimate = false
                 }
             }

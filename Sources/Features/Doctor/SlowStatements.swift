@@ -1,21 +1,24 @@
-public import JSON
+import JSON
+import Operations
 import ParseModel
-public import ParseStorage
+import ParseStorage
 import Postgres
 
 /// Slow statements with their plans, and index recommendations, for the console.
-public struct SlowStatements: Sendable {
-    let backend: Backend
+package struct SlowStatements: Sendable {
+    private let backend: Backend
 
     private static let maxRows = 20
     /// The average duration in milliseconds from which a statement in PostgreSQL's statistics is slow.
     private static let slow = 20.0
 
+    package init(backend: Backend) { self.backend = backend }
+
     /// Returns the index recommendations, and the statements by total duration. The statements come from PostgreSQL's
     /// statistics or, if it collects none, from this process.
     ///
     /// - Throws: `ParseError` if the database fails.
-    public func answer() async throws -> JSONObject {
+    package func answer() async throws -> JSONObject {
         let counted = try await backend.store.convertingErrors { try await self.counted() }
         let advice = try await backend.store.convertingErrors(backend.indexAdvising.advice)
         return [
@@ -30,7 +33,7 @@ public struct SlowStatements: Sendable {
     /// Returns a statement with its generic plan, or with PostgreSQL's reason for rejecting it.
     ///
     /// - Throws: 101 if the id is unknown or has no statement, or `ParseError` if the database fails.
-    public func plan(of id: String) async throws -> JSONObject {
+    package func plan(of id: String) async throws -> JSONObject {
         try await backend.store.convertingErrors {
             guard let text = try await text(of: id), !text.isEmpty else { throw ParseError.notFound }
             do {
@@ -90,7 +93,7 @@ public struct SlowStatements: Sendable {
     /// Returns the named recommendation, or nil if it doesn't exist or covers columns that aren't fields.
     ///
     /// - Throws: `ParseError` if the database fails.
-    public func advice(named name: String) async throws -> IndexAdvice? {
+    package func advice(named name: String) async throws -> IndexAdvice? {
         try await backend.store.convertingErrors(backend.indexAdvising.advice)?.first {
             $0.name == name && isOfClass($0)
         }

@@ -1,27 +1,25 @@
-public import Postgres
+import Postgres
 
 /// The queries, updates and deletions of app data in `pg_stat_statements`, those with the most total time first.
-public struct StatementStatistics: Sendable {
+struct StatementStatistics: Sendable {
     /// The statistics of a statement. Times are in milliseconds.
-    public struct Row: Sendable {
+    struct Row: Sendable {
         /// PostgreSQL's `queryid`.
-        public let id: String
+        let id: String
         /// The statement, without values.
-        public let text: String
+        let text: String
         /// The number of calls, and the total number of rows that they returned or changed.
-        public let calls: Int, rows: Int
-        public let mean: Double, longest: Double, total: Double
+        let calls: Int, rows: Int
+        let mean: Double, longest: Double, total: Double
     }
 
     let client: PostgresClient
-
-    public init(client: PostgresClient) { self.client = client }
 
     /// Returns the statements that are slow on average, or nil if `pg_stat_statements` isn't installed.
     ///
     /// - Parameter mean: The minimum mean time in milliseconds.
     /// - Throws: `PostgresError`, also if the extension is created but not preloaded.
-    public func rows(from mean: Double, limit: Int) async throws -> [Row]? {
+    func rows(from mean: Double, limit: Int) async throws -> [Row]? {
         guard let source = try await source() else { return nil }
         let statement = Statement(
             "\(source) AND s.mean_exec_time >= $1 ORDER BY s.total_exec_time DESC LIMIT $2",
@@ -32,7 +30,7 @@ public struct StatementStatistics: Sendable {
     /// Returns one of these statements by its `queryid`, or nil if it isn't found or the extension isn't installed.
     ///
     /// - Throws: `PostgresError`.
-    public func row(_ id: String) async throws -> Row? {
+    func row(_ id: String) async throws -> Row? {
         guard let number = Int64(id), let source = try await source() else { return nil }
         let statement = Statement(
             "\(source) AND s.queryid = $1 ORDER BY s.total_exec_time DESC LIMIT 1", [.int(number)])

@@ -1,6 +1,7 @@
 import Encoding
 import JSON
 import ParseModel
+import ParseStorage
 import Postgres
 
 /// Searches the rows for inconsistencies that PostgreSQL doesn't prevent, such as pointers to missing objects. Each
@@ -12,7 +13,12 @@ struct DataChecks: Sendable {
     let maxRows: Int
 
     private static let examples = 5
-    static let timeLimit = Duration.seconds(10)
+    private static let timeLimit = Duration.seconds(10)
+
+    static func count(_ table: String, _ client: PostgresClient) async throws -> Int {
+        let statement = Statement("SELECT count(*) FROM \(SQL.identifier(table))")
+        return Int(try await client.slowQuery(statement, timeLimit: timeLimit).int(0, 0) ?? 0)
+    }
 
     /// A check of rows. Its statement returns the number of bad rows and some examples.
     private struct Question: Sendable {
@@ -105,7 +111,6 @@ struct DataChecks: Sendable {
         return "EXISTS (SELECT FROM \(SQL.identifier(className)) t WHERE t.\"objectId\" = \(id))"
     }
 
-    /// Finds operations that parse-server stored as data.
     private func literalOperations(_ className: String, _ field: String) -> Question {
         let column = SQL.identifier(field)
         // Within a JSON string the quotation marks would be escaped.
@@ -146,7 +151,6 @@ struct DataChecks: Sendable {
         )
     }
 
-    /// Finds values that differ only in case, such as user names.
     private func twins(_ className: String, _ field: String, _ what: String) -> Question {
         let column = SQL.identifier(field)
         let rows =

@@ -1,3 +1,4 @@
+import Doctor
 import JSON
 import ParseModel
 import ParseStorage
@@ -95,7 +96,7 @@ import Testing
         facts.settings = settings
         facts.size = size
         facts.version = 150_000
-        return SettingsDiagnosis(facts: facts).findings.map(\.subject)
+        return SettingsDiagnosis.findings(facts).map(\.subject)
     }
 
     @Test("Reports PostgreSQL settings that risk data or performance")
@@ -110,17 +111,5 @@ import Testing
         #expect(Self.settings(["shared_buffers": "33554432"]) == ["shared_buffers"])
         #expect(Self.settings(["shared_buffers": "134217728"], size: 2 << 30) == ["shared_buffers"])
         #expect(Self.settings(["shared_buffers": "1073741824"], size: 64 << 30) == [])
-    }
-
-    @Test("Recognizes stored permissions that no ACL reproduces exactly")
-    func permissions() {
-        #expect(ExactPermissions.isExact(nil, nil))
-        #expect(ExactPermissions.isExact([], []))
-        #expect(ExactPermissions.isExact(["a", "b"], ["b", "c", "d"]))
-        #expect(!ExactPermissions.isExact(nil, []))
-        #expect(!ExactPermissions.isExact([], nil))
-        #expect(!ExactPermissions.isExact(["a", "b"], ["b", "a"]))
-        #expect(!ExactPermissions.isExact(["a", "a"], []))
-        #expect(!ExactPermissions.isExact(["a"], ["c", "a"]))
     }
 }

@@ -5,13 +5,15 @@ import Postgres
 /// The contents of `_SCHEMA` and PostgreSQL's catalog, from which most findings are computed without further queries.
 package struct DatabaseFacts: Sendable {
     package struct Index: Sendable {
-        let name: String
-        let table: String
-        let isValid: Bool
+        package let name: String
+        /// The name of the indexed table.
+        package let table: String
+        /// Whether PostgreSQL may use the index. False after a failed build.
+        package let isValid: Bool
         /// The key columns or expressions.
-        let keys: [String]
+        package let keys: [String]
         /// Whether the index covers all rows, unlike a partial index.
-        let isWhole: Bool
+        package let isWhole: Bool
         /// Whether the index is a B-tree, which supports equality and ranges.
         var isSorted = true
         /// The positions of the keys that serve prefix searches in every collation.
@@ -40,13 +42,14 @@ package struct DatabaseFacts: Sendable {
     var values: [Name: [Name: Double]] = [:]
     /// Whether the database sorts text by bytes.
     var hasPlainOrder = false
-    var functions: Set<Name> = []
-    /// Warnings for tables whose data is unevenly distributed over their shards.
-    var skew: [Finding] = []
+    /// The names of the functions outside PostgreSQL's own schema.
+    package var functions: Set<Name> = []
+    /// Tables whose data is unevenly distributed over their shards, each with a warning.
+    package var skew: [(table: String, warning: String)] = []
     /// PostgreSQL settings by name. `shared_buffers` is in bytes.
     package var settings: [String: String] = [:]
     /// Tables with autovacuum turned off.
-    var unvacuumed: [String] = []
+    package var unvacuumed: [String] = []
     /// The size of the database in bytes.
     package var size = 0
     /// The version of PostgreSQL, for example 150004 for 15.4.
@@ -55,16 +58,17 @@ package struct DatabaseFacts: Sendable {
     package init() {}
 
     /// The classes, as the server would read them.
-    var classes: [ClassSchema] {
+    package var classes: [ClassSchema] {
         (rows ?? []).map { TableLayout.schema(name: $0.name, row: $0.json) }
     }
 
-    static let settingNames = [
+    private static let settingNames = [
         "fsync", "full_page_writes", "autovacuum", "track_counts", "synchronous_commit", "server_encoding",
         "zero_damaged_pages", "ignore_checksum_failure", "max_connections",
     ]
 
-    static func read(_ client: PostgresClient) async throws -> DatabaseFacts {
+    /// Reads the facts in one read-only transaction. Throws `PostgresError`.
+    package static func read(_ client: PostgresClient) async throws -> DatabaseFacts {
         try await client.transaction(isolation: .repeatableRead, purpose: .administration) { session in
             _ = try await session.query("SET TRANSACTION READ ONLY")
             return try await read(session)
@@ -85,7 +89,10 @@ package struct DatabaseFacts: Sendable {
         ])
         guard results.count == 7 else { throw PostgresError(.server, "PostgreSQL's catalog returned no result") }
         facts.tables = StoredTable.read(results[0])
-        try await facts.readShards(session)
+        for shards in try await ShardSizes.read(session) {
+            facts.tables[shards.table]?.size = shards.size
+            if let warning = shards.warning { facts.skew.append((shards.table, warning)) }
+        }
         facts.indexes = (0..<results[1].rowCount).map { row in
             Index(
                 name: results[1].string(row, 0) ?? "", table: results[1].string(row, 1) ?? "",

@@ -1,6 +1,7 @@
 import Encoding
 import JSON
 import ParseModel
+import ParseStorage
 import Postgres
 
 /// Compares the tables with the classes, and finds ambiguous names. Runs no queries.
@@ -133,12 +134,10 @@ package struct LayoutDiagnosis {
             }
     }
 
-    /// Whether a table contains Roost's internal data, such as queued emails or import progress.
     private static func isRoosts(_ table: String) -> Bool {
         table.hasPrefix("_roost_") || table.hasPrefix("roost-")
     }
 
-    /// Finds class and field names that differ only in case or Unicode composition.
     private func similarNames(_ classes: [ClassSchema]) -> [Finding] {
         func groups(_ names: [String]) -> [[String]] {
             Dictionary(grouping: names) { $0.lowercased() }.values.filter { $0.count > 1 }
@@ -160,7 +159,6 @@ package struct LayoutDiagnosis {
         return findings
     }
 
-    /// Invalid indexes from failed builds, which slow down writes but are never used.
     private var invalidIndexes: [Finding] {
         facts.indexes.filter { !$0.isValid }.map { index in
             Finding(

@@ -1,15 +1,11 @@
-import JSON
+import ParseStorage
 import Postgres
 
 /// Checks the settings of PostgreSQL. Runs no queries.
-package struct SettingsDiagnosis {
-    let facts: DatabaseFacts
-
-    package init(facts: DatabaseFacts) { self.facts = facts }
-
+package enum SettingsDiagnosis {
     private static let megabyte = 1 << 20
 
-    package var findings: [Finding] {
+    package static func findings(_ facts: DatabaseFacts) -> [Finding] {
         var findings: [Finding] = []
         func add(_ severity: Finding.Severity, _ name: String, _ words: String, _ advice: String?) {
             findings.append(Finding(.setting, severity, name, words, advice: advice))
@@ -17,7 +13,7 @@ package struct SettingsDiagnosis {
         if facts.version > 0, facts.version < 130_000 {
             add(.error, "server_version", "PostgreSQL is older than 13. Roost requires 13 or later", nil)
         }
-        for (name, severity, words) in Self.mustBeOn where facts.settings[name] == "off" {
+        for (name, severity, words) in mustBeOn where facts.settings[name] == "off" {
             add(severity, name, words, "ALTER SYSTEM SET \(name) = on")
         }
         for name in ["zero_damaged_pages", "ignore_checksum_failure"] where facts.settings[name] == "on" {
@@ -33,11 +29,11 @@ package struct SettingsDiagnosis {
             add(.error, "server_encoding", "the encoding is \(encoding), but Roost requires UTF8", nil)
         }
         if let buffers = facts.settings["shared_buffers"].flatMap(Int.init) {
-            let isSmall = buffers < 64 * Self.megabyte
-            if isSmall || buffers <= 128 * Self.megabyte && facts.size > 8 * buffers {
+            let isSmall = buffers < 64 * megabyte
+            if isSmall || buffers <= 128 * megabyte && facts.size > 8 * buffers {
                 add(
                     .warning, "shared_buffers",
-                    "\(buffers / Self.megabyte) MB for a database of \(facts.size / Self.megabyte) MB: a quarter of the "
+                    "\(buffers / megabyte) MB for a database of \(facts.size / megabyte) MB: a quarter of the "
                         + "memory of a dedicated machine is usual",
                     "ALTER SYSTEM SET shared_buffers = '1GB'")
             }

@@ -1,3 +1,5 @@
+import Encoding
+
 /// A problem in a database, or a fact worth knowing.
 public struct Finding: Sendable, Equatable {
     /// The kind of finding. Scripts rely on the raw values.
@@ -32,13 +34,7 @@ public struct Finding: Sendable, Equatable {
         /// Requests fail, or data is at risk.
         case error
 
-        private var rank: Int {
-            switch self {
-            case .note: 0
-            case .warning: 1
-            case .error: 2
-            }
-        }
+        private var rank: Int { self == .error ? 2 : self == .warning ? 1 : 0 }
 
         public static func < (left: Severity, right: Severity) -> Bool { left.rank < right.rank }
     }
@@ -64,15 +60,20 @@ public struct Finding: Sendable, Equatable {
     /// A statement that helps, which the operator should read before running it.
     public var advice: String?
 
+    /// An id that stays the same if the finding is reported again.
+    package var id: String {
+        let text = [kind.rawValue, subject] + (remedy?.statements ?? [])
+        return String(StableHash.of(text.joined(separator: "\n")), radix: 36)
+    }
+
     init(
-        _ kind: Kind, _ severity: Severity, _ subject: String, _ words: String, examples: [String] = [],
+        _ kind: Kind, _ severity: Severity, _ subject: String, _ words: String,
         remedy: Remedy? = nil, advice: String? = nil
     ) {
         self.kind = kind
         self.severity = severity
         self.subject = subject
         self.words = words
-        self.examples = examples
         self.remedy = remedy
         self.advice = advice
     }

@@ -1,5 +1,6 @@
 import Encoding
 import JSON
+import ParseStorage
 import Postgres
 
 /// Finds slow statements in `pg_stat_statements`, and missing indexes.
