@@ -194,7 +194,7 @@ def scenario_57_creates_a_class_with_fields_and_permissions_in_one_request(conso
     assert time.monotonic() - began < 60
     assert rest.call("GET", "/schemas/Owned")["fields"]["plays"] == {"type": "Number", "defaultValue": 7}
     assert rest.call("GET", "/schemas/Owned")["fields"]["author"] == {"type": "Pointer", "targetClass": "_Role"}
-    for words in ("everybody", "logged-in users", "the user in owner", "nobody (only the master key)", "only the user in owner changes and deletes one"):
+    for words in ("everybody", "logged-in users", "the user in owner", "nobody (only the master key)", "only the user in owner changes and deletes one", "No permission can enforce this"):
         assert words in said, said
     assert app("POST", "/classes/Owned", {"title": "one", "owner": pointer("first")})["status"] in (400, 403, 404)
     assert app("POST", "/classes/Owned", {"title": "one"}, "first")["code"] == 142
@@ -205,12 +205,15 @@ def scenario_57_creates_a_class_with_fields_and_permissions_in_one_request(conso
     assert "error" in app("PUT", f"/classes/Owned/{made}", {"other": 1}, "first"), "apps add no fields"
     assert "updatedAt" in app("PUT", f"/classes/Owned/{made}", {"title": "two"}, "first")
     assert "error" not in app("DELETE", f"/classes/Owned/{made}", None, "first")
-    assert "Only the user in owner reads, changes and deletes an object" in make("Kept", "private")
+    said = make("Kept", "private")
+    assert "Only the user in owner reads, changes and deletes an object" in said and "logged-in users can create objects for others" in said, said
+    assert "objectId" in app("POST", "/classes/Kept", {"title": "foreign", "owner": pointer("second")}, "first")
     made = app("POST", "/classes/Kept", {"title": "one", "owner": pointer("first")}, "first")["objectId"]
     assert len(app("GET", "/classes/Kept", None, "first")["results"]) == 1
-    assert not app("GET", "/classes/Kept", None, "second").get("results") and not app("GET", "/classes/Kept").get("results")
+    assert [row["title"] for row in app("GET", "/classes/Kept", None, "second")["results"]] == ["foreign"] and not app("GET", "/classes/Kept").get("results")
     assert "error" in app("GET", f"/classes/Kept/{made}", None, "second") and "error" in app("PUT", f"/classes/Kept/{made}", {"title": "two"}, "second")
-    assert "Apps only read" in make("Shown", "readOnly")
+    said = make("Shown", "readOnly")
+    assert "Apps only read" in said and "enforce" not in said, said
     made = rest.create("Shown", title="one")
     assert app("GET", f"/classes/Shown/{made}")["title"] == "one" and "error" in app("PUT", f"/classes/Shown/{made}", {"title": "two"}, "first")
     assert f"Only members of the role {role} create" in make("Run", "role")

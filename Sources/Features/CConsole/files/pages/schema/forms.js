@@ -190,8 +190,9 @@ addWords({
   "class.may.role": "Managed by a role", "class.may.open": "Open to everyone", "class.role": "Name of the role", "class.roleMissing": "Enter the name of the role.",
   "class.noRole": "There is no role {name} yet. Create it on the page Users.",
   "class.read": "Read", "class.change": "Change, delete", "class.extend": "Apps may add fields when they save", "class.acl": "The permissions of an object (its ACL) can narrow this, but not widen it.",
-  "class.says.owned": "Everyone reads the objects. Logged-in users create them, and only the user in {field} changes and deletes one. Your app sets {field}, a required field, to the current user.",
-  "class.says.private": "Only the user in {field} reads, changes and deletes an object. Your app sets {field}, a required field, to the current user.",
+  "class.says.owned": "Everyone reads the objects. Logged-in users create them, and only the user in {field} changes and deletes one.",
+  "class.says.private": "Only the user in {field} reads, changes and deletes an object.",
+  "class.sets": "Your app sets {field}, a required field, to the current user. No permission can enforce this: logged-in users can create objects for others, unless a beforeSave trigger checks {field}.",
   "class.says.readOnly": "Apps only read. This console and cloud code with the master key write.",
   "class.says.role": "Everyone reads the objects. Only members of the role {role} create, change and delete them.",
   "class.says.open": "Anyone who has the app reads, creates, changes and deletes objects.",
@@ -244,7 +245,7 @@ export function makeClass(first = "owned", title = t("classes.new")) {
     const line = (words, operation) => h(".line.member", h("span.quiet.operation", t(words)), h(".grow", chips(all, operation)));
     const isUnknown = kind === "role" && roles && role.value.trim() && !roles.includes(role.value.trim());
     put(meaning, line("class.read", "find"), line("clp.create", "create"), line("class.change", "update"), line("clp.addField", "addField"),
-      h("p", { class: kind === "open" ? "warn" : "" }, t("class.says." + kind, { field: owner(), role: role.value.trim() || "\u2026" })), isUnknown && h("p.warn", t("class.noRole", { name: role.value.trim() })));
+      h("p", { class: kind === "open" ? "warn" : "" }, t("class.says." + kind, { field: owner(), role: role.value.trim() || "\u2026" })), isOwned() && h("p.quiet", t("class.sets", { field: owner() })), isUnknown && h("p.warn", t("class.noRole", { name: role.value.trim() })));
   };
   const add = () => {
     const controls = fieldControls();
