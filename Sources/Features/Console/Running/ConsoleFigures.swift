@@ -20,13 +20,6 @@ extension ConsoleRouteTable {
 private struct FigureCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    private static let names: [FigureHistory.Series: Name] = [
-        .requests: "requests", .clientErrors: "4xx", .serverErrors: "5xx", .p50: "p50", .p99: "p99", .bytes: "bytes",
-        .calls: "calls", .callErrors: "callErrors", .callP50: "callP50", .callP99: "callP99",
-        .connections: "connections", .live: "live", .databaseActive: "databaseActive",
-        .databaseWaiting: "databaseWaiting", .hashing: "hashing", .memory: "memory",
-    ]
-
     /// Returns a numeric query parameter, `usual` if it is missing, or 0 if it is invalid.
     private func number(_ name: Name, _ usual: Double) -> Double {
         query[name].map { $0.numberValue ?? 0 } ?? usual
@@ -45,8 +38,8 @@ private struct FigureCalls: ConsoleCalls {
         let points = figures.points(byMinute: step == 60, within: seconds)
         let rows = figures.rows(within: seconds)
         var series: JSONObject = [:]
-        for (key, name) in Self.names {
-            series[name] = .array(points.map { $0[key].map { .number(Self.rounded($0)) } ?? .null })
+        for key in FigureHistory.Series.allCases {
+            series[Name("\(key)")] = .array(points.map { $0[key].map { .number(Self.rounded($0)) } ?? .null })
         }
         return .object([
             "process": .number(Double(ProcessInfo.processInfo.processIdentifier)), "step": .number(step),

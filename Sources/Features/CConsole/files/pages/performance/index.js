@@ -38,7 +38,7 @@ function charts(countsRequests) {
   const first = countsRequests ? [
     { title: t("word.requests"), series: ["requests"], words: [t("word.perSecond")], format: rate },
     { title: t("performance.time"), series: ["p50", "p99"], words: [t("word.p50"), t("word.p99")], format: bounded(of) },
-    { title: t("performance.errors"), series: ["5xx", "4xx"], words: [t("performance.server"), t("performance.client")], format: rate },
+    { title: t("performance.errors"), series: ["serverErrors", "clientErrors"], words: [t("performance.server"), t("performance.client")], format: rate },
   ] : [
     { title: t("performance.calls"), series: ["calls"], words: [t("word.perSecond")], format: rate },
     { title: t("performance.callTime"), series: ["callP50", "callP99"], words: [t("word.p50"), t("word.p99")], format: bounded(of) },
