@@ -564,22 +564,27 @@ def scenario_77_copied_curl_command_sends_the_same_request_without_keys(console,
 
 
 def scenario_live_page_shows_connections_and_subscriptions(console, rest):
-    rest.define("Live", name={"type": "String"})
+    for name in ("Live", "Unlisted"):
+        rest.define(name, name={"type": "String"})
     open_page(console, "live", "main .state, main table")
     console.value(f"""new Promise((done, fail) => {{
         const socket = window.socket = new WebSocket(location.origin.replace('http', 'ws') + '/parse');
         socket.onerror = fail;
         socket.onopen = () => socket.send(JSON.stringify({{ op: 'connect', applicationId: {json.dumps(rest.headers["X-Parse-Application-Id"])} }}));
         socket.onmessage = ({{ data }}) => {{
-            const {{ op }} = JSON.parse(data);
+            const {{ op, requestId }} = JSON.parse(data);
             if (op === 'connected') socket.send(JSON.stringify({{ op: 'subscribe', requestId: 1, query: {{ className: 'Live', where: {{ name: {json.dumps(MARKUP[0] + chr(0x202e))}, sessionToken: 'r:0123456789abcdef0123456789abcdef' }} }} }}));
-            if (op === 'subscribed') done();
+            if (op === 'subscribed' && requestId === 1) socket.send(JSON.stringify({{ op: 'subscribe', requestId: 2, query: {{ className: 'Unlisted', where: {{}} }} }}));
+            else if (op === 'subscribed') done();
         }};
     }})""")
     console.wait_text("Live where", "main", 20)
     console.wait_text(MARKUP[0].replace('"', '\\"'), "main")
     assert "\u202e" not in console.text("main") and "0123456789abcdef" not in console.text("main")
-    console.wait_text("1 client, 1 subscription", "main")
+    console.wait_text("1 client, 2 subscriptions", "main")
+    # Changes of classes that liveQuery.classNames doesn't list are not published.
+    assert console.text("main").count("Nothing arrives until you add") == 1, console.text("main")
+    assert "Nothing arrives until you add Unlisted to liveQuery.classNames." in console.text("main"), console.text("main")
     console.value("window.socket.close()")
     console.wait_text("Nobody is connected", "main", 30)
 

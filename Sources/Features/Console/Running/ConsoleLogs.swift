@@ -25,8 +25,13 @@ extension ConsoleRouteTable {
             }
             let redacted = SecretTexts(call.interface.configuration).removed(from: live)
             let classes = call.interface.backend.catalog.snapshot.classes.keys.filter { options.publishes($0) }.sorted()
+            let subscribed = (live["connections"]?.arrayValue ?? []).flatMap { $0["subscriptions"]?.arrayValue ?? [] }
+            let silent = Set(subscribed.compactMap { $0["className"] }).filter {
+                !options.publishes(Name($0.stringValue ?? ""))
+            }
             let known: JSONObject = [
                 "isOn": true, "missing": missing, "classes": .array(classes.map { .string($0.text) }),
+                "unpublished": .array(Array(silent)),
             ]
             return .object(redacted.merging(known) { $1 })
         },

@@ -18,7 +18,7 @@ addWords({
   "live.nobody": "Nobody is connected", "live.nobodyHint": "As soon as a client subscribes, it appears here.",
   "live.figures": "{clients} {clients|client|clients}, {subscriptions} {subscriptions|subscription|subscriptions}", "live.some": "Showing the first {n}.", "live.client": "Client", "live.since": "Since",
   "live.what": "Subscribed to", "live.master": "with the master key", "live.all": "all of {class}", "live.where": "{class} where", "live.user": "as {user}", "live.classes": "By class",
-  "live.count": "Subscriptions",
+  "live.count": "Subscriptions", "live.silent": "Nothing arrives until you add {class} to liveQuery.classNames.",
 });
 
 const PAUSE = 2000;
@@ -64,7 +64,7 @@ export function open(scope) {
   return h(".page", h("header.head", h("h1", t("rail.live")), number, h("span.quiet.words", t("live.hint")), h(".space"), toggle), events, body);
 }
 
-function draw(body, number, { isOn, missing, clients = 0, subscriptions = 0, connections = [] }) {
+function draw(body, number, { isOn, missing, clients = 0, subscriptions = 0, connections = [], unpublished = [] }) {
   put(number, isOn ? t("live.figures", { clients, subscriptions }) : "");
   if (!isOn || connections.length === 0) {
     put(body, empty({ picture: "live", title: t(isOn ? "live.nobody" : "live.off"), text: t(missing ? "live.offHint" : "live.nobodyHint", { option: missing }), more: missing && (lines ??= linesLater("liveQuery")) }));
@@ -77,7 +77,7 @@ function draw(body, number, { isOn, missing, clients = 0, subscriptions = 0, con
       [...byClass].sort(([, left], [, right]) => right - left).map(([name, n]) => [shown(name, 80), String(n)]))),
     table(t("rail.live"), [[t("live.client"), ".mono"], [t("live.what")], [t("word.address"), ".wide.mono"], [t("live.since"), ".wide"]], connections.map((one) => [
       [shown(one.id, 40), one.isMaster && h("div.warn", t("live.master"))],
-      [one.subscriptions.length === 0 ? h("span.quiet", t("word.nothingYet")) : one.subscriptions.map(subscription), one.count > one.subscriptions.length && h("div.quiet", t("word.andMore", { n: one.count - one.subscriptions.length }))],
+      [one.subscriptions.length === 0 ? h("span.quiet", t("word.nothingYet")) : one.subscriptions.map((each) => [subscription(each), unpublished.includes(each.className) && h("div.warn", t("live.silent", { class: cut(String(each.className), 60) }))]), one.count > one.subscriptions.length && h("div.quiet", t("word.andMore", { n: one.count - one.subscriptions.length }))],
       shown(one.address, 60), h("time", { title: date(one.since, true) }, ago(one.since))])),
     clients > connections.length && h("p.quiet", t("live.some", { n: connections.length }))));
 }
