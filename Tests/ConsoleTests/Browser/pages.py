@@ -194,7 +194,7 @@ def scenario_57_creates_a_class_with_fields_and_permissions_in_one_request(conso
     assert time.monotonic() - began < 60
     assert rest.call("GET", "/schemas/Owned")["fields"]["plays"] == {"type": "Number", "defaultValue": 7}
     assert rest.call("GET", "/schemas/Owned")["fields"]["author"] == {"type": "Pointer", "targetClass": "_Role"}
-    for words in ("everybody", "logged-in users", "the user in owner", "nobody (only the master key)", "only the user in owner changes and deletes one", "No permission can enforce this"):
+    for words in ("everybody", "logged-in users", "the user in owner", "nobody (only the master key)", "only the user in owner changes and deletes one", "Only a beforeSave trigger can enforce this"):
         assert words in said, said
     assert app("POST", "/classes/Owned", {"title": "one", "owner": pointer("first")})["status"] in (400, 403, 404)
     assert app("POST", "/classes/Owned", {"title": "one"}, "first")["code"] == 142
@@ -310,9 +310,16 @@ def scenario_58_shows_what_a_deletion_removes_before_it_happens(console, rest):
 
 def scenario_58_changes_required_and_default_and_keeps_other_fields(console, rest):
     rest.define("Options", name={"type": "String"}, target={"type": "Pointer", "targetClass": "_User"})
+    without = rest.create("Options")
+    rest.create("Options")
+    rest.create("Options", name="one")
     open_page(console, "schema/Options", "main table")
     menu(console, "Actions of name", "Required, default \u2026")
     console.wait("document.querySelector('dialog input[type=checkbox]')")
+    console.press("Space")
+    console.wait_text("2 of 3 objects lack it. Apps can still save these", "dialog")
+    console.press("Space")
+    console.wait("!document.querySelector('dialog').innerText.includes('objects lack it')")
     console.press("Space")
     console.value("document.querySelector('dialog input:not([type=checkbox])').focus()")
     console.type("nobody")
@@ -321,6 +328,7 @@ def scenario_58_changes_required_and_default_and_keeps_other_fields(console, res
     fields = rest.call("GET", "/schemas/Options")["fields"]
     assert fields["name"] == {"type": "String", "required": True, "defaultValue": "nobody"}, fields
     assert fields["target"] == {"type": "Pointer", "targetClass": "_User"}, fields
+    assert "updatedAt" in rest.update("Options", without, target=None) and rest.update("Options", without, name="")["code"] == 142
 
 
 def scenario_59_diagram_boxes_and_lines_do_not_overlap(console, rest):

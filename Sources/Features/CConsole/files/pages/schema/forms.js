@@ -16,6 +16,7 @@ addWords({
   "field.hint": "Letters, digits and _, beginning with a letter: playCount",
   "field.default": "Default value", "field.done": "Field {field} added to {class}",
   "field.changed": "Field {field} changed", "field.fixed": "A field keeps its name and type. To change them, add another field.",
+  "field.lacking": "{n} of {total} {total|object lacks|objects lack} it. Apps can still save these: only new objects need a value.",
 });
 
 const fault = (words, input) => Object.assign(new Error(words), { input });
@@ -69,8 +70,16 @@ function fieldControls(field, hint) {
 /** Asks for a new field, or for changes of an existing one. Returns its name once it is stored. */
 export function editField(className, field) {
   const controls = fieldControls(field, h("p.quiet", t("field.hint")));
+  const { required } = controls;
+  const lacking = h("p.warn", { role: "status" });
+  required.onchange = async () => {
+    put(lacking);
+    if (!required.checked || field?.required) return;
+    const [n, total] = await Promise.all([numberOf(className, field ? setOwn({}, field.name, { $exists: false }) : {}), numberOf(className, {})]).catch(() => [0]);
+    if (required.checked && n > 0) put(lacking, t("field.lacking", { n, total }));
+  };
   return openForm({ title: field ? t("field.change", { field: field.name }) : t("grid.newField"), button: t(field ? "save" : "word.addField") }, () => ({
-    body: controls.parts,
+    body: [controls.parts, lacking],
     async save() {
       const [name, definition] = await controls.read();
       await change(className, { fields: setOwn({}, name, definition) });
@@ -192,7 +201,7 @@ addWords({
   "class.read": "Read", "class.change": "Change, delete", "class.extend": "Apps may add fields when they save", "class.acl": "The permissions of an object (its ACL) can narrow this, but not widen it.",
   "class.says.owned": "Everyone reads the objects. Logged-in users create them, and only the user in {field} changes and deletes one.",
   "class.says.private": "Only the user in {field} reads, changes and deletes an object.",
-  "class.sets": "Your app sets {field}, a required field, to the current user. No permission can enforce this: logged-in users can create objects for others, unless a beforeSave trigger checks {field}.",
+  "class.sets": "Your app sets {field}, a required field, to the current user. Only a beforeSave trigger can enforce this: logged-in users can create objects for others.",
   "class.says.readOnly": "Apps only read. This console and cloud code with the master key write.",
   "class.says.role": "Everyone reads the objects. Only members of the role {role} create, change and delete them.",
   "class.says.open": "Anyone who has the app reads, creates, changes and deletes objects.",
