@@ -494,11 +494,27 @@ def scenario_api_page_names_a_class_and_keeps_the_request(console, rest):
     request(console, "GET", "classes/", query="limit=2")
     console.wait_text("Write paths like", ".problem")
     write(console, "[aria-label='Path below the mount']", "classes/AAsked")
+    name = "it's \u202e\n'); process.exit(9); ('"
+    query = f"where={json.dumps({'name': name}, ensure_ascii=False)}\norder=-createdAt\nlimit=2"
+    write(console, "[name=query]", query)
+    # The keys that the command reads.
+    assert "export PARSE_CLIENT_KEY='\u2026'" in console.text("main") and "PARSE_SESSION_TOKEN" not in console.text("main"), console.text("main")
+    choose(console, "[aria-label='Caller']", "user")
+    assert "export PARSE_SESSION_TOKEN='\u2026'" in console.text("main"), console.text("main")
+    choose(console, "[aria-label='Caller']", "nobody")
     console.click_text("Code for the SDKs", "main")
     console.wait("location.pathname.endsWith('/start')")
     console.wait_text("AAsked", "main pre.code")
+    encoded = urllib.parse.quote_plus(json.dumps({"name": name}, ensure_ascii=False), safe="*")
+    for sdk, words in (("JavaScript", 'await Parse.Query.fromJSON("AAsked", {"where":{"name":"it\'s \\u202e\\n\'); process.exit(9); (\'"},"order":"-createdAt","limit":2}).find()'),
+                       ("Flutter", "// where={"),
+                       ("curl", f"/classes/AAsked?where={encoded}&order=-createdAt&limit=2'"),
+                       ("Kotlin (Android)", "// where={"), ("Parse-Swift", "limit=2"), ("Swift (Parse iOS SDK)", "limit=2")):
+        console.click_text(sdk, "main")
+        code = console.text("main pre.code")
+        assert words in code and "\u202e" not in code, code
     console.value("history.back()")
-    console.wait(f"{path} === 'classes/AAsked' && document.querySelector('[name=query]').value === 'limit=2'")
+    console.wait(f"{path} === 'classes/AAsked' && document.querySelector('[name=query]').value === {json.dumps(query)}")
 
 
 def scenario_api_page_follows_the_class_opened_last(console, rest):

@@ -119,7 +119,6 @@ export function mayPanel(className, idOf, scope) {
   return h(".form", choice && choice.element, anonymous, answer);
 }
 
-/** Returns the name of a user, or the id if there is no name. */
 async function nameOfUser(id, scope) {
   await parse.get(objectPath("_User", id), { keys: "username" }, { signal: scope }).then(({ body }) => learn("_User", body), () => {});
   return plain(nameOf("_User", id) || id, 60);

@@ -102,7 +102,6 @@ const entries = (rows) => table(t("rail.audit"), [[t("audit.what")], [t("word.wh
 /** Returns the words of a key, or "" if there are none. */
 const known = (key, places) => [t(key, places)].find((text) => text !== key) ?? "";
 
-/** Describes an entry in a sentence. */
 function sentence({ method, path = "", className, count, fields, status, before, after }) {
   const [head, id, last] = path.split("/");
   // Sessions of users are objects.

@@ -212,7 +212,6 @@ addWords({
   "call.noUser": "There is no user {who}.", "call.changes": "The code runs for real. Its changes stay.",
 });
 
-/** Shows one function: its checks, a test call as any user, the response, and the resulting log lines. */
 function openFunction(host, entry, scope) {
   const params = h("textarea", { rows: "6", spellcheck: "false", value: JSON.stringify(Object.fromEntries((entry.validator?.fields ?? []).map(({ name, default: value }) => [name, value ?? null])), null, 2) });
   const who = textField({ "aria-label": t("call.who"), placeholder: t("call.who"), hidden: true });

@@ -31,7 +31,6 @@ addWords({
 
 const TYPES = ["String", "Number", "Boolean", "Date", "Array", "Object", "GeoPoint", "Pointer"];
 
-/** The parameters as a `Map` of names to `{ value, isForMaster }`. */
 let parameters = new Map();
 
 export function open(scope) {

@@ -67,7 +67,6 @@ function choose(work) {
   put(work.foot, button(".button", work.close, t("cancel")));
 }
 
-/** Reads the beginning of the file and shows the resulting columns. */
 async function look(work, form) {
   const sample = { names: [], rows: [] };
   for await (const record of records(work.file, form)) {

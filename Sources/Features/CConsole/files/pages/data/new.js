@@ -26,7 +26,6 @@ function fileInput(edit) {
   return { element, read: () => chosen, focus: () => element.querySelector("input").focus() };
 }
 
-/** Creates the field of a relation's first members. */
 function relationInput({ targetClass }) {
   const chosen = new Map();
   const list = h("div");

@@ -88,7 +88,6 @@ function draw(body, parts, panels) {
 
 const outage = (words) => h(".panel", { role: "alert" }, h("h2.bad", icon("warn"), " ", words), good && h("p.quiet", t("health.good", { when: date(good, true) })));
 
-/** Waits for a task. Throws its error if it fails. */
 async function finish(task, scope) {
   while (task.state === "running") {
     task = (await send("GET", "tasks/" + encodeURIComponent(task.id), { query: { wait: 10 }, signal: scope })).body;

@@ -23,10 +23,8 @@ addWords({
 
 const PAUSE = 2000;
 
-/** Whether the list is updated automatically. */
 let follows = true;
 
-/** The lines that turn live queries on, once they were needed. */
 let lines;
 
 export function open(scope) {
@@ -108,7 +106,6 @@ function eventPanel(classes, scope) {
   const problem = h("p.problem", { role: "alert" });
   let lines = [];
   let [dropped, held, hasGap] = [0, 0, false];
-  /** Whether the server has confirmed the watch. */
   let isReady = false;
   let control;
   let className;

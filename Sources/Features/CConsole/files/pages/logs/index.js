@@ -23,7 +23,6 @@ const MOST = 10_000;
 const PAUSE = 400;
 const FILTERS = ["level", "text", "function", "request", "console"];
 
-/** Whether new lines are displayed as they arrive. */
 let follows = true;
 
 export function open(scope) {

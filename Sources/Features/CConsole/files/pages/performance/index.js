@@ -69,7 +69,6 @@ export function open(scope) {
   return h(".page", h("header.head", h("h1", t("rail.performance")), hint, h(".space"), span), body);
 }
 
-/** Reads the metrics repeatedly. Returns a function that reads them immediately. */
 function follow(body, hint, isDay, scope) {
   let drawn;
   let timer;
@@ -97,7 +96,6 @@ function follow(body, hint, isDay, scope) {
   return read;
 }
 
-/** Creates the parts of the page. Returns a function that displays metrics in them. */
 function draw(body, { countsRequests }, scope) {
   const all = charts(countsRequests);
   const routes = h(".panel");
@@ -203,7 +201,6 @@ addWords({
 const DETAILS = ["Index Cond", "Recheck Cond", "Filter", "Sort Key", "Hash Cond", "Join Filter"];
 const MOST = 200;
 
-/** The texts for kinds of steps. Other kinds are displayed by name. */
 const STEPS = new Map([
   ["Seq Scan", "all"], ["Index Scan", "index"], ["Index Only Scan", "indexOnly"], ["Bitmap Index Scan", "bitmap"], ["Bitmap Heap Scan", "heap"], ["Sort", "sort"],
   ["Incremental Sort", "sort"], ["Limit", "limit"], ["Aggregate", "aggregate"], ["Nested Loop", "join"], ["Hash Join", "join"], ["Merge Join", "join"],

@@ -55,7 +55,6 @@ function payload(row) {
   }
 }
 
-/** Returns the text of a push. */
 function textOf(row) {
   const { alert, title } = payload(row);
   const body = typeof alert === "string" ? alert : alert !== null && typeof alert === "object" ? alert.body ?? alert.title : title;

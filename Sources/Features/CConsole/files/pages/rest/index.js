@@ -19,7 +19,7 @@ addWords({
   "rest.query": "Parameters, one per line: where={\"plays\":{\"$gt\":5}}", "rest.body": "Body (JSON)",
   "rest.onlyReads": "As someone else, you can only read and call functions.", "rest.planHint": "How the database would find these objects",
   "rest.took": "{status} in {ms} ms, {size}", "rest.headers": "Header fields", "rest.tree": "As a tree", "rest.json": "As JSON", "rest.code": "As an app sends it", "rest.without": "As an app sends it, without the master key",
-  "rest.sdk": "Code for the SDKs", "rest.keys": "Set keys as environment variables. Apps never send the master key.",
+  "rest.sdk": "Code for the SDKs", "rest.keys": "Set the keys first. No app sends the master key.",
   "rest.bad": "The body is not JSON: {problem}", "rest.badQuery": "Write parameters like name=value: {line}",
   "rest.badPath": "Write paths like classes/Track, without dots between slashes and without ?.", "rest.sure": "{method} {path}",
   "rest.sureText": "This deletes. Objects go to the trash; sessions, classes, files, hooks and schedules do not.",
@@ -137,15 +137,17 @@ export function open(scope) {
     hint.hidden = as.value === "master" || mayBeAnother();
     const heading = t(as.value === "master" ? "rest.without" : "rest.code");
     let text;
+    let request;
     try {
-      const request = read();
+      request = read();
       text = curl({ ...request, address: url(server.publicServerURL ?? location.origin + server.mount, request.path, request.query), who: as.value, server });
     } catch (reason) {
       put(codes, h("h2", heading), h("p.quiet", plain(reason.message, 200)));
       return;
     }
-    put(codes, h("h2", heading), h(".line", copyButton(text), h("a", { href: address("start", [], { class: /^\/*classes\/([^/]+)/.exec(path.value)?.[1] }) }, t("rest.sdk"))),
-      h("pre.mono.code", text), h("p.quiet", t("rest.keys")));
+    const [, name, id] = /^classes\/([^/]+)(\/.+)?/.exec(request.path) ?? [];
+    put(codes, h("h2", heading), h(".line", copyButton(text), h("a", { href: address("start", [], { class: name, query: id || request.body ? "" : new URLSearchParams(request.query) }) }, t("rest.sdk"))),
+      h("pre.mono.code", text), h("p.quiet", t("rest.keys")), text.match(/\$PARSE\w+(?=")/g)?.map((key) => h("code", `export ${key.slice(1)}='\u2026'`)));
   }
   const paths = h("datalist", { id: "rest-paths" });
   const complete = () => {

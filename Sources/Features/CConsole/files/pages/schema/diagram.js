@@ -170,7 +170,6 @@ function boxElement(name, box, fields) {
   return group;
 }
 
-/** Groups boxes with overlapping widths into columns. */
 function columnsOf(boxes) {
   const columns = [];
   for (const box of [...boxes.values()].sort((left, right) => left.x - right.x)) {

@@ -108,7 +108,6 @@ function explain(setting, file) {
 const joined = (text) => text.toLowerCase().replace(/\s/g, "");
 const titleOf = (name) => `${t("word.change")} ${name}`;
 
-/** Opens the form of a setting. `again` reads the settings again. */
 async function openChange(setting, again) {
   const { name, file, at } = setting;
   const path = `settings/${name}`;

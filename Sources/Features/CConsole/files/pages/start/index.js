@@ -4,7 +4,7 @@ import { pause, POLL, send } from "../../core/api.js";
 import { button, h, icon, iconButton, linked, put, svg } from "../../core/dom.js";
 import { address, go, route } from "../../core/router.js";
 import { mayChangeClasses, session, setTitle } from "../../core/session.js";
-import { addWords, ago, t } from "../../core/words.js";
+import { addWords, ago, plain, t } from "../../core/words.js";
 import { classes, isServerClass, loadClasses, namingField } from "../../data/schema.js";
 import { keepFocus } from "../../parts/dialog.js";
 import { complain, copy, loading, reading } from "../../parts/states.js";
@@ -30,12 +30,13 @@ export function open(scope) {
   reading(body, scope, async () => {
     if (!classes.peek()) await loadClasses();
     const name = firstClass();
-    put(body, content((await send("GET", "start", { query: name ? { class: name, field: namingField(name) } : {}, signal: scope })).body, scope));
+    const { query } = route.peek();
+    put(body, content((await send("GET", "start", { query: name ? { class: name, field: namingField(name) } : {}, signal: scope })).body, new URLSearchParams(query.get("class") === name ? query.get("query") ?? "" : ""), scope));
   });
   return h(".page", h("header.head", h("h1", t("rail.start"))), body);
 }
 
-function content(server, scope) {
+function content(server, query, scope) {
   const status = h("div");
   // Screen readers announce an app once, not whenever its last request gets older.
   const said = h("p.sr", { role: "status" });
@@ -46,7 +47,7 @@ function content(server, scope) {
   return [
     h("section.panel", h("h2", t("start.connect")), h(".connect", h(".facts", h("table.list", h("tbody", ["url", "appId", "clientKey", "javascriptKey"].map(row))),
       hint && h("p.quiet", hint), server.needsKey && !mayChangeClasses() && h("p.quiet", t("start.needsKey"))), server.code && drawn(server.code))),
-    h("section.panel", h("h2", t("start.snippets")), snippets(server.snippets.map((one) => ({ ...one, text: adapted(one, server) }))), h("div", status, said)),
+    h("section.panel", h("h2", t("start.snippets")), snippets(server.snippets.map((one) => ({ ...one, text: adapted(one, server, query) }))), h("div", status, said)),
     h("section.panel", mayChangeClasses() && [h("h2", t("start.data")), h(".line.wrap", steps())], h("p.quiet", linked(t("start.read")))),
   ];
 }
@@ -59,17 +60,29 @@ function firstClass() {
   return (chosen ?? open.find(({ className }) => className === last) ?? open[0])?.className;
 }
 
-/** Begins the code with comments about what it lacks. */
-function adapted({ name, text: code }, server) {
+/** Puts a query into the code for JavaScript and curl. Its quotes are encoded. Returns other code as it is. */
+function withQuery(code, query) {
+  try {
+    const values = Object.fromEntries([...query].map(([name, value]) => [name, /^[\d{]/.test(value) ? JSON.parse(value) : value]));
+    return code.replace(/new Parse\.Query\((".*?")\)/, (_, name) => `Parse.Query.fromJSON(${name}, ${plain(JSON.stringify(values), 10_000)})`)
+      .replace(/(\/classes\/\w+)'/, `$1?${query}'`);
+  } catch {
+    return code;
+  }
+}
+
+/** Adds the query and comments about what the code lacks. */
+function adapted({ name, text }, server, query) {
+  const code = query.size ? withQuery(text, query) : text;
   // The page API writes the same variable.
   const key = name === "curl" && session.peek().server.clientKeyField === "X-Parse-Client-Key" && /'X-Parse-Client-Key: (.*)'$/.exec(code);
   const hints = [["clientKey", "CLIENT_KEY"], ["javascriptKey", "JAVASCRIPT_KEY"]].filter(([option, key]) => mayChangeClasses() && server.needsKey && !server[option] && code.includes(key))
     .map(([option, key]) => t("start.noKey", { key, option }));
   if (name.startsWith("Kotlin") && server.reach !== "network") hints.push(t("start.emulator", { host: new URL(server.url).hostname }));
+  if (query.size && code === text) hints.push(plain([...query].map((pair) => pair.join("=")).join(", "), 1000));
   return hints.map((hint) => `${name === "curl" ? "#" : "//"} ${hint}\n`).join("") + (key ? `export PARSE_CLIENT_KEY='${key[1]}'\n${code.slice(0, key.index)}"X-Parse-Client-Key: $PARSE_CLIENT_KEY"` : code);
 }
 
-/** The language that was chosen last. */
 const KEY = "roost.language";
 
 function snippets(all) {

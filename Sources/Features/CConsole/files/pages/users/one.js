@@ -105,7 +105,6 @@ async function devicesOf(ids, scope) {
   return new Map(results.map(({ installationId, deviceType, appName }) => [installationId, [deviceType, appName].filter((text) => typeof text === "string").join(", ")]));
 }
 
-/** Returns the user's roles, and the roles that contain them. */
 async function rolesOf(id, scope) {
   const found = new Map();
   let fresh = (await find("_Role", { users: pointer("_User", id) }, scope, { keys: "name" })).results.map((role) => ({ role, through: null }));
