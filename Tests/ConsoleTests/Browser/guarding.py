@@ -241,6 +241,7 @@ def scenario_15_pages_offer_viewers_no_changes(console, rest):
         # Pages for developers don't open, and say why.
         other.open("health")
         other.wait_text("Your role is viewer", "main")
+        assert "For developers and owners." in other.text("main"), other.text("main")
         assert other.value("location.pathname").endswith("/health"), other.value("location.pathname")
         assert other.faults() == []
 

@@ -7,8 +7,8 @@ const plural = new Intl.PluralRules("en");
 /** `{name}` is a placeholder, and `{n|object|objects}` selects by number. */
 const words = new Map(Object.entries({
   "error.status": "The server sent {status}.", "error.lost": "The connection to the server was lost.", "error.code": "Code {code}", "error.request": "Request {id}",
-  "error.copy": "Copy", "error.again": "Try again", "error.failed": "This failed", "error.notAllowed": "You may not see this",
-  "error.notAllowedHint": "Your role is {role}. An owner of this server can let you in.", "net.down": "The server doesn't respond. Retrying…", "app.title": "Console",
+  "error.copy": "Copy", "error.again": "Try again", "error.failed": "This failed", "error.notAllowed": "No access",
+  "error.notAllowedHint": "Your role is {role}.", "error.only": "For developers and owners.", "net.down": "The server doesn't respond. Retrying…", "app.title": "Console",
   "app.skip": "Skip to content", "rail.label": "Pages", "rail.of.data": "Data", "rail.of.app": "App", "rail.of.server": "Server", "rail.data": "Data",
   "rail.schema": "Schema", "rail.access": "Permissions", "rail.users": "Users", "rail.files": "Files", "rail.start": "Start", "rail.config": "Config",
   "rail.performance": "Performance", "rail.logs": "Logs", "rail.cloud": "Cloud code", "rail.push": "Push", "rail.rest": "API", "rail.live": "Live",

@@ -9,7 +9,6 @@ import { effect, latest } from "../core/signal.js";
 import { plain, t } from "../core/words.js";
 import { empty, failed, loading } from "../parts/states.js";
 
-/** The pages by group, in the order of the rail. */
 const GROUPS = {
   data: ["data", "schema", "access", "users", "files"],
   app: ["start", "cloud", "push", "live", "config", "rest"],
@@ -36,10 +35,8 @@ const PAGES = {
   audit: { icon: "audit", key: "g e", open: () => import("./audit/index.js") },
 };
 
-/** Pages whose routes require the developer role. */
 const FOR_DEVELOPERS = ["logs", "cloud", "push", "rest", "live", "health", "settings"];
 
-/** Returns the pages that the operator's role may open. */
 const pagesFor = ({ role }) => Object.fromEntries(Object.entries(PAGES).filter(([name]) => ["owner", "developer"].includes(role) || !FOR_DEVELOPERS.includes(name)));
 
 /** Pages in the bar on phones. The others are below "More". */
@@ -84,7 +81,7 @@ export function openShell() {
     if (!Object.hasOwn(PAGES, page)) {
       put(main, empty({ picture: "search", title: t("page.missing", { page }), text: t("page.check"), actions: [h("a.button.primary", { href: address("data") }, t("keys.go", { page: t("rail.data") }))] }));
     } else if (pages[page]) openPage(pages[page], main, scope);
-    else put(main, failed({ status: 403, message: t("rail." + page) }));
+    else put(main, failed({ status: 403, message: t("error.only") }));
   });
 }
 

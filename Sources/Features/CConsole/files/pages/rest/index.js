@@ -19,7 +19,7 @@ addWords({
   "rest.query": "Parameters, one per line: where={\"plays\":{\"$gt\":5}}", "rest.body": "Body (JSON)",
   "rest.onlyReads": "As someone else, you can only read and call functions.", "rest.planHint": "How the database would find these objects",
   "rest.took": "{status} in {ms} ms, {size}", "rest.headers": "Header fields", "rest.tree": "As a tree", "rest.json": "As JSON", "rest.code": "As an app sends it", "rest.without": "As an app sends it, without the master key",
-  "rest.sdk": "Code for the SDKs", "rest.keys": "Set the keys first. No app sends the master key.",
+  "rest.sdk": "Code for the SDKs", "rest.keys": "Set the keys first. Apps send no master key.",
   "rest.bad": "The body is not JSON: {problem}", "rest.badQuery": "Write parameters like name=value: {line}",
   "rest.badPath": "Write paths like classes/Track, without dots between slashes and without ?.", "rest.sure": "{method} {path}",
   "rest.sureText": "This deletes. Objects go to the trash; sessions, classes, files, hooks and schedules do not.",
