@@ -56,7 +56,6 @@ async function copyUnread(grid, from, to) {
   }
 }
 
-/** Returns the text of a range and a description of its size. */
 function readRange(grid, from, to) {
   const n = (to.row - from.row + 1) * (to.column - from.column + 1);
   const lines = [];
@@ -74,7 +73,6 @@ function readRange(grid, from, to) {
   return { text: lines.join("\n"), say: () => (short > 0 ? toast(t("paste.cut", { n: short })) : n > 1 && toast(t("paste.copied", { n }), { seconds: 2 })) };
 }
 
-/** Parses tab-separated text from a spreadsheet into cells. */
 function parseRange(text) {
   const rows = [[]];
   let at = 0;

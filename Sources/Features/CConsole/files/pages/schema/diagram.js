@@ -74,7 +74,6 @@ const moved = () => {
 };
 const keep = (places) => localStorage.setItem(KEY, JSON.stringify(Object.fromEntries(places)));
 
-/** The number of columns that fit. */
 let columns = Math.max(1, Math.floor(innerWidth / 480));
 
 export function diagram(classes) {
