@@ -131,7 +131,8 @@ let package = Package(
             name: "Console",
             dependencies: [
                 "CConsole", "Doctor", "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "ParseModel",
-                "ParseStorage", "Platform", "REST", "Rules", "ServerConfiguration", "SignIn", "Telemetry", logging,
+                "ParseStorage", "Platform", "Postgres", "REST", "Rules", "ServerConfiguration", "SignIn", "Telemetry",
+                logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],
@@ -351,7 +352,8 @@ let package = Package(
         .testTarget(
             name: "ParseStorageTests",
             dependencies: [
-                "JSON", "Limits", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools", ordered,
+                "Console", "JSON", "Limits", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools",
+                ordered,
                 logging,
             ]),
         .testTarget(
@@ -405,7 +407,8 @@ let package = Package(
         .testTarget(
             name: "RESTTests",
             dependencies: [
-                "App", "Doctor", "FileStorage", "HTTP", "JSON", "Limits", "LocalPostgres", "Operations", "ParseModel",
+                "App", "Console", "Doctor", "FileStorage", "HTTP", "JSON", "Limits", "LocalPostgres", "Operations",
+                "ParseModel",
                 "ParseStorage", "Postgres", "REST", "Roost", "Rules", "ServerConfiguration", "TestSupport", "TestTools",
                 logging,
                 .product(name: "NIOCore", package: "swift-nio"),

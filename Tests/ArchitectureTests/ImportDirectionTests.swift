@@ -35,7 +35,7 @@ import Testing
         "Doctor": ["Encoding", "JSON", "Operations", "ParseModel", "ParseStorage", "Postgres", "Schema"],
         "Console": [
             "CConsole", "Doctor", "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "ParseModel",
-            "ParseStorage", "REST", "Rules", "ServerConfiguration", "SignIn", "Telemetry",
+            "ParseStorage", "Postgres", "REST", "Rules", "ServerConfiguration", "SignIn", "Telemetry",
         ],
         "LiveQuery": [
             "Encoding", "HTTP", "JSON", "Limits", "Operations", "ParseModel", "ParseStorage", "Postgres",

@@ -1,6 +1,6 @@
+import Console
 import JSON
 import ParseModel
-import ParseStorage
 import Testing
 
 /// Counts of classes, and of references to an object.

@@ -87,16 +87,10 @@ public struct Backend: Sendable {
     public var scriptLog: ScriptLog { ScriptLog(backend: self) }
     public var slowOperations: SlowOperations { SlowOperations(backend: self) }
     package var slowLog: SlowOperationLog { services.slowLog }
-    public var classCounts: ClassCounts { ClassCounts(backend: self) }
-    public var references: References { References(backend: self) }
     public var objectExport: ObjectExport { ObjectExport(backend: self) }
-    public var checkedImport: CheckedImport { CheckedImport(backend: self) }
     public var trash: Trash { Trash(backend: self) }
-    public var allowances: Allowances { Allowances(backend: self) }
-    public var savedViews: SavedViews { SavedViews(backend: self) }
     public var indexAdvising: IndexAdvising { IndexAdvising(backend: self) }
     public var securityReport: SecurityReport { SecurityReport(backend: self) }
-    public var operators: Operators { Operators(backend: self) }
     public var sweeps: Sweeps { Sweeps(backend: self) }
 
     // MARK: Shared services
@@ -111,6 +105,8 @@ public struct Backend: Sendable {
     /// The job runner, or nil without a ``JobSet``.
     public var jobRunner: JobRunner? { services.jobRunner }
     public var meters: Meters { services.meters }
+    /// Hashes and compares passwords.
+    package var passwords: Passwords { services.passwords }
     /// The number of password hashes waiting for a worker.
     public var waitingHashes: Int { services.passwords.waiting }
     var logger: Logger { services.logger }

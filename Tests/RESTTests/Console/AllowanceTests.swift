@@ -1,8 +1,7 @@
+import Console
 import HTTP
 import JSON
-import Operations
 import ParseModel
-import REST
 import Rules
 import TestSupport
 import Testing

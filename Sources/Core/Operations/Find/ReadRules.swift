@@ -3,11 +3,11 @@ import ParseModel
 import Rules
 
 /// Rules for reading users and sessions in finds, gets, subqueries, includes and live queries.
-enum ReadRules {
+package enum ReadRules {
     /// Checks whether a caller may read the class at all. Runs before the class-level permissions.
     ///
     /// - Throws: 209 for sessions if nobody is logged in.
-    static func authorize(_ caller: Caller, toRead className: String) throws(ParseError) {
+    package static func authorize(_ caller: Caller, toRead className: String) throws(ParseError) {
         guard className == "_Session", !caller.readsEverything, caller.userId == nil else { return }
         throw ParseError(ParseError.invalidSessionToken, "Invalid session token", publicMessage: "Permission denied")
     }
@@ -34,7 +34,7 @@ extension Permissions {
     /// Returns the rows and fields of a class that the caller may read.
     ///
     /// - Throws: 119 or 101 if the class-level permissions deny the operation.
-    func readAccess(
+    package func readAccess(
         _ schema: ClassSchema, _ operation: ClassOperation, _ caller: Caller, isOwnUser: Bool = false
     ) throws(ParseError) -> ReadAccess {
         var access = try services.protectedFields.readAccess(schema, operation, caller, isOwnUser: isOwnUser)

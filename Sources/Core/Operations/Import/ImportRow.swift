@@ -4,23 +4,24 @@ import ParseModel
 import Rules
 
 /// An object of an export, split into id, dates, ACL, internal columns and fields.
-struct ImportRow: Sendable {
+package struct ImportRow: Sendable {
     /// The object's id, or nil for a new object.
-    var objectId: String?
+    package var objectId: String?
     /// The creation date in the row, if any.
     var createdAt: ParseDate?
     /// The date of the last change in the row, if any.
     var updatedAt: ParseDate?
     /// The ACL in the row, if any.
-    var acl: ACL?
-    var fields: JSONObject
+    package var acl: ACL?
+    /// The other fields, as in a save.
+    package var fields: JSONObject
     /// Internal columns, such as the hash of a user's password.
-    var hidden: OrderedDictionary<Name, JSONValue> = [:]
+    package var hidden: OrderedDictionary<Name, JSONValue> = [:]
     /// A plain-text password, or nil if the row contains a hash or no password.
     var password: String?
 
     /// - Throws: `ParseError` if the row isn't an object, or its id, dates, ACL or password are invalid.
-    init(_ value: JSONValue, of className: String) throws(ParseError) {
+    package init(_ value: JSONValue, of className: String) throws(ParseError) {
         guard let object = value.objectValue else {
             throw ParseError(ParseError.invalidJSON, "A row must be an object.")
         }

@@ -55,7 +55,7 @@ public final class ConsoleTables: Sendable {
 
 extension PostgresClient {
     /// Returns whether a table or sequence exists.
-    func hasTable(_ name: String) async throws -> Bool {
+    package func hasTable(_ name: String) async throws -> Bool {
         try await query("SELECT to_regclass($1) IS NOT NULL", [.text(SQL.identifier(name))], readOnly: true)
             .bool(0, 0) == true
     }

@@ -4,7 +4,7 @@ import Postgres
 /// Maps PostgreSQL errors to Parse errors.
 package enum DatabaseFailure {
     /// Whether the error may come from an outdated schema: an unknown table, column or function, or a wrong type.
-    static func isStaleSchema(_ error: PostgresError) -> Bool {
+    package static func isStaleSchema(_ error: PostgresError) -> Bool {
         ["42703", "42P01", "42804", "42883"].contains(error.sqlState)
     }
 

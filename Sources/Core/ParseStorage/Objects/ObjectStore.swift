@@ -34,14 +34,9 @@ public struct ObjectStore: Sendable {
     public var imports: ImportRows { ImportRows(store: self) }
     public var settings: SettingsRows { SettingsRows(store: self) }
     public var aggregates: Aggregates { Aggregates(store: self) }
-    public var operators: OperatorRows { OperatorRows(store: self) }
-    public var operatorSessions: OperatorSessionRows { OperatorSessionRows(store: self) }
     public var audit: AuditRows { AuditRows(store: self) }
-    public var classCounts: ClassCountRows { ClassCountRows(store: self) }
     public var indexSizes: IndexSizeRows { IndexSizeRows(store: self) }
-    public var references: ReferenceRows { ReferenceRows(store: self) }
     public var trash: TrashRows { TrashRows(store: self) }
-    public var views: ViewRows { ViewRows(store: self) }
 
     var isInTransaction: Bool { session != nil }
 
@@ -109,7 +104,7 @@ public struct ObjectStore: Sendable {
     }
 
     /// Runs statements in one round trip. Either all or none of them take effect.
-    func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
+    package func group(_ statements: [Statement], readOnly: Bool = false) async throws -> [PostgresResult] {
         try await timed(statements.first?.sql) {
             if let session { return try await session.group(statements) }
             defer { if !readOnly { recordWrite() } }

@@ -149,5 +149,7 @@ extension ClassSchema {
 
 extension PostgresResult {
     /// Returns a JSON value from a jsonb or text column, or nil for NULL, invalid text and too deeply nested values.
-    func json(_ row: Int, _ column: Int) -> JSONValue? { jsonb(row, column).flatMap { try? JSONValue(parsing: $0) } }
+    package func json(_ row: Int, _ column: Int) -> JSONValue? {
+        jsonb(row, column).flatMap { try? JSONValue(parsing: $0) }
+    }
 }

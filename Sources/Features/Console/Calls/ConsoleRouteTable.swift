@@ -3,7 +3,6 @@ import HTTP
 import JSON
 internal import Operations
 internal import ParseModel
-internal import ParseStorage
 import Rules
 
 /// The routes of the console except sign-in, downloads and the REST API.

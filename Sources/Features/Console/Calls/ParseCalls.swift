@@ -4,7 +4,6 @@ import JSON
 import Limits
 internal import Operations
 internal import ParseModel
-internal import ParseStorage
 internal import REST
 import Rules
 

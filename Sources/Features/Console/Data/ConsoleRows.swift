@@ -2,7 +2,6 @@ import HTTP
 import JSON
 internal import Operations
 internal import ParseModel
-internal import ParseStorage
 import Rules
 
 /// The data browser's routes outside the REST API: counts, references, permissions, trash and saved views.

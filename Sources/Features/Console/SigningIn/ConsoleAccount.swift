@@ -2,7 +2,6 @@ import HTTP
 import JSON
 internal import Operations
 internal import ParseModel
-internal import ParseStorage
 
 /// The routes for an operator's own account: sessions, confirmation, password and second factor.
 extension ConsoleRouteTable {

@@ -2,7 +2,6 @@ import HTTP
 import JSON
 internal import Operations
 internal import ParseModel
-internal import ParseStorage
 internal import ServerConfiguration
 
 /// The routes with which owners manage operators.

@@ -2,7 +2,6 @@ import Encoding
 import JSON
 internal import Operations
 internal import ParseModel
-internal import ParseStorage
 import SignIn
 
 /// The second factor of operators: time-based one-time codes (TOTP).

@@ -1,6 +1,5 @@
 import Encoding
 import Limits
-internal import ParseStorage
 import Synchronization
 
 /// Checks tickets in the database. Lists them at most once a second, so that wrong tickets don't cost a query each.

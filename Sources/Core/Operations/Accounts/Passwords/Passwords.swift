@@ -31,7 +31,7 @@ public struct Passwords: Sendable {
     ///
     /// - Parameter address: The IP address of the client.
     /// - Throws: `ServiceUnavailable` if the queue is full, `CancellationError` if the caller left, 1 if hashing fails.
-    func hash(_ password: String, from address: String) async throws -> String {
+    package func hash(_ password: String, from address: String) async throws -> String {
         let request = Bcrypt(password, setting: Self.setting(cost: cost))
         let hash = try await pool.run(from: address, request)
         guard let hash, BcryptHash(hash) != nil else {
@@ -45,7 +45,7 @@ public struct Passwords: Sendable {
     ///
     /// - Parameter address: The IP address of the client.
     /// - Throws: `ServiceUnavailable` if too many hashes are queued, `CancellationError` if the caller disconnects.
-    func verify(_ password: String, hash: BcryptHash?, from address: String) async throws -> Bool {
+    package func verify(_ password: String, hash: BcryptHash?, from address: String) async throws -> Bool {
         // libcrypt would stop at a NUL character and accept a shorter password.
         let hash = hash.flatMap { $0.isAffordable && !password.utf8.contains(0) ? $0.text : nil }
         let request = Bcrypt(password, setting: hash ?? Self.setting(cost: cost))

@@ -1,10 +1,10 @@
 import Encoding
 import JSON
-import ParseModel
-import ParseStorage
+internal import Operations
+internal import ParseModel
 
 /// Class views saved by operators: filter, order and columns.
-public struct SavedViews: Sendable {
+package struct SavedViews: Sendable {
     let backend: Backend
 
     private static let maxViews = 1_000
@@ -12,7 +12,7 @@ public struct SavedViews: Sendable {
     private static let maxBytes = (one: 64 * 1024, all: 1024 * 1024)
 
     /// Returns the operator's own views and those shared by others.
-    public func list(for operatorName: String) async throws -> [SavedView] {
+    package func list(for operatorName: String) async throws -> [SavedView] {
         try await backend.store.views.list(for: operatorName)
     }
 
@@ -20,7 +20,7 @@ public struct SavedViews: Sendable {
     ///
     /// - Throws: 102 if the id isn't 1 to 32 letters and digits, 103 or 105 if a name is invalid, 116 if the view is
     ///   too large, 119 if the id belongs to another operator or the operator's views exceed a limit.
-    public func put(_ view: SavedView) async throws {
+    package func put(_ view: SavedView) async throws {
         guard (1...32).contains(view.id.utf8.count), view.id.utf8.allSatisfy(\.isASCIIAlphanumeric) else {
             throw ParseError(ParseError.invalidQuery, "The view's id must be 1 to 32 letters and digits.")
         }
@@ -44,7 +44,7 @@ public struct SavedViews: Sendable {
     /// Deletes an operator's view.
     ///
     /// - Throws: 101 if the operator has no view with this id.
-    public func delete(_ id: String, of operatorName: String) async throws {
+    package func delete(_ id: String, of operatorName: String) async throws {
         guard try await backend.store.views.remove(id, of: operatorName) else { throw ParseError.notFound }
     }
 }

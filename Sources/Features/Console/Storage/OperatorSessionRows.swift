@@ -1,38 +1,27 @@
 import Encoding
-public import JSON
-import Postgres
+import JSON
+internal import ParseStorage
+internal import Postgres
 
 /// A console session.
-public struct StoredOperatorSession: Sendable {
+struct StoredOperatorSession: Sendable {
     /// The operator's id, or nil for a sign-in with a key or ticket.
-    public let operatorId: String?
+    var operatorId: String?
     /// The display name.
-    public let name: String
+    let name: String
     /// The role, which determines the session's permissions.
-    public let role: String
+    let role: String
     /// Whether the operator has a second factor.
-    public let hasFactor: Bool
+    var hasFactor = false
     /// Whether the operator has confirmed their identity within the last ``OperatorSessionRows/confirmation`` minutes.
-    public let isConfirmed: Bool
+    var isConfirmed = true
     /// The password hash that the sign-in was checked against, or nil for a stored session and for a sign-in with a key
     /// or ticket.
-    public let proof: String?
-
-    public init(
-        operatorId: String? = nil, name: String, role: String, hasFactor: Bool = false, isConfirmed: Bool = true,
-        proof: String? = nil
-    ) {
-        self.operatorId = operatorId
-        self.name = name
-        self.role = role
-        self.hasFactor = hasFactor
-        self.isConfirmed = isConfirmed
-        self.proof = proof
-    }
+    var proof: String?
 }
 
 /// Console sessions and sign-in tickets. Stores only the hashes of their secrets.
-public struct OperatorSessionRows: Sendable {
+struct OperatorSessionRows: Sendable {
     let store: ObjectStore
 
     /// Opens a session or creates a ticket.
@@ -43,7 +32,7 @@ public struct OperatorSessionRows: Sendable {
     ///   - seconds: The lifetime in seconds.
     /// - Returns: False if the operator was removed or the password has changed since it was checked.
     @discardableResult
-    public func open(
+    func open(
         _ session: StoredOperatorSession, token: [UInt8], cookie: [UInt8]?, seconds: Int, address: String, agent: String
     ) async throws -> Bool {
         // FOR SHARE waits for a concurrent password change, which ends all earlier sessions.
@@ -74,7 +63,7 @@ public struct OperatorSessionRows: Sendable {
     /// - Parameters:
     ///   - cookies: The hashes of all cookies that the browser sent.
     ///   - idle: The seconds without a request after which a session ends.
-    public func find(token: [UInt8], cookies: [[UInt8]], idle: Int) async throws -> StoredOperatorSession? {
+    func find(token: [UInt8], cookies: [[UInt8]], idle: Int) async throws -> StoredOperatorSession? {
         let rows: PostgresResult
         do {
             rows = try await store.query(
@@ -103,7 +92,7 @@ public struct OperatorSessionRows: Sendable {
     }
 
     /// Returns the hex-encoded hashes of the valid tickets, limited to the 1,000 that expire last.
-    public func tickets() async throws -> Set<String> {
+    func tickets() async throws -> Set<String> {
         let rows = try await store.query(
             """
             SELECT encode("token", 'hex') FROM "_roost_operator_session" WHERE "cookie" IS NULL AND "until" > now()
@@ -113,7 +102,7 @@ public struct OperatorSessionRows: Sendable {
     }
 
     /// Consumes a ticket. Returns its session, or nil if the ticket is unknown or has expired.
-    public func consume(ticket: [UInt8]) async throws -> StoredOperatorSession? {
+    func consume(ticket: [UInt8]) async throws -> StoredOperatorSession? {
         let rows = try await store.query(
             """
             DELETE FROM "_roost_operator_session" WHERE "token" = $1 AND "cookie" IS NULL
@@ -125,11 +114,11 @@ public struct OperatorSessionRows: Sendable {
     }
 
     /// The validity of a confirmation, in minutes.
-    public static let confirmation = 15
+    static let confirmation = 15
     private static let isConfirmed = "\"confirmedAt\" > now() - interval '\(confirmation) minutes'"
 
     /// Records that the operator has confirmed their identity, and resets the count of deletions.
-    public func confirm(token: [UInt8]) async throws {
+    func confirm(token: [UInt8]) async throws {
         _ = try await store.query(
             "UPDATE \"_roost_operator_session\" SET \"confirmedAt\" = now(), \"deleted\" = 0 WHERE \"token\" = $1",
             [.bytes(token)])
@@ -139,7 +128,7 @@ public struct OperatorSessionRows: Sendable {
     ///
     /// - Returns: False, without counting, if the deletions since the session's last confirmation would exceed `limit`
     ///   and that confirmation has expired. Also false if the session doesn't exist.
-    public func mayDelete(_ objects: Int, limit: Int, token: [UInt8]) async throws -> Bool {
+    func mayDelete(_ objects: Int, limit: Int, token: [UInt8]) async throws -> Bool {
         try await store.query(
             """
             UPDATE "_roost_operator_session" SET "deleted" = "deleted" + $2
@@ -159,7 +148,7 @@ public struct OperatorSessionRows: Sendable {
     ///   - token: The hash of the caller's token.
     ///   - all: Whether to include other operators' sessions.
     ///   - idle: The seconds without a request after which a session ends.
-    public func list(_ own: StoredOperatorSession, token: [UInt8], all: Bool, idle: Int) async throws -> JSONValue {
+    func list(_ own: StoredOperatorSession, token: [UInt8], all: Bool, idle: Int) async throws -> JSONValue {
         let rows = try await store.query(
             """
             SELECT coalesce(jsonb_agg(jsonb_build_object('id', \(Self.id), 'operator', "name", 'role', "role",
@@ -187,7 +176,7 @@ public struct OperatorSessionRows: Sendable {
     ///   - own: The caller's session.
     ///   - all: Whether the caller may end other operators' sessions.
     /// - Returns: False if the session doesn't exist or the caller may not end it.
-    public func end(id: String, _ own: StoredOperatorSession, all: Bool) async throws -> Bool {
+    func end(id: String, _ own: StoredOperatorSession, all: Bool) async throws -> Bool {
         try await store.query(
             """
             DELETE FROM "_roost_operator_session"
@@ -196,7 +185,7 @@ public struct OperatorSessionRows: Sendable {
         ).affectedRows > 0
     }
 
-    public func end(token: [UInt8]) async throws {
+    func end(token: [UInt8]) async throws {
         _ = try await store.query(
             "DELETE FROM \"_roost_operator_session\" WHERE \"token\" = $1", [.bytes(token)])
     }

@@ -1,19 +1,20 @@
 import JSON
-import ParseModel
-import Postgres
+package import ParseModel
+internal import ParseStorage
+internal import Postgres
 
 /// The number of objects that point to an object through one field.
-public struct Reference: Sendable, Equatable {
+package struct Reference: Sendable, Equatable {
     /// The class with the field.
-    public let className: String
+    package let className: String
     /// The pointer or relation field.
-    public let field: String
-    public let count: Int
+    package let field: String
+    package let count: Int
     /// Whether `count` is an estimate or a lower bound.
-    public let isEstimate: Bool
+    package let isEstimate: Bool
 }
 
-public struct ReferenceRows: Sendable {
+package struct ReferenceRows: Sendable {
     let store: ObjectStore
 
     /// Counts the objects that point to an object through one field. Beyond the limits, returns `limit` or PostgreSQL's
@@ -23,7 +24,7 @@ public struct ReferenceRows: Sendable {
     ///   - limit: The maximum number of objects to count.
     ///   - time: The time limit, or nil to use PostgreSQL's estimate without counting.
     /// - Returns: The count, or nil if the field or its table doesn't exist or the field points to another class.
-    public func references(
+    package func references(
         to target: Pointer, by field: String, of className: String, limit: Int, within time: Duration?
     ) async throws -> Reference? {
         guard let schema = store.catalog.schema(className), let type = schema.type(of: field),

@@ -1,9 +1,9 @@
 import JSON
-import ParseModel
-import ParseStorage
+internal import Operations
+internal import ParseModel
 
 /// The number of objects per class.
-public struct ClassCounts: Sendable {
+struct ClassCounts: Sendable {
     let backend: Backend
 
     /// The table size in bytes above which a count is estimated.
@@ -12,7 +12,7 @@ public struct ClassCounts: Sendable {
     private static let longest = 1.0
 
     /// Returns the counts of the classes that have a table and a row in `_SCHEMA`, sorted by name.
-    public func counts() async throws -> [ClassCount] {
+    func counts() async throws -> [ClassCount] {
         let names = backend.catalog.snapshot.classes.keys.sorted()
             .filter { $0.utf8.first != UInt8(ascii: "_") || !SystemClass.volatileNames.contains($0) }
         return try await backend.store.classCounts.counts(of: names.texts, largest: Self.largest, seconds: Self.longest)

@@ -1,19 +1,20 @@
 import Encoding
 import Limits
-import ParseStorage
+internal import Operations
+internal import ParseStorage
 import Synchronization
 
 /// Counts failed console sign-ins per network and per user name.
 ///
 /// An attempt counts from its start, so parallel attempts gain nothing, and a success is subtracted. Attempts from a
 /// blocked network don't count for the name, so locking out an operator takes many networks.
-public final class SignInAttempts: Sendable {
+final class SignInAttempts: Sendable {
     /// The maximum number of failed attempts per network within ``window``.
-    public static let maxPerNetwork = 10
+    static let maxPerNetwork = 10
     /// The maximum number of failed attempts per user name within ``window``.
     static let maxPerName = 100
     /// The length of the counting window in milliseconds.
-    public static let window = 300_000
+    static let window = 300_000
     private static let capacity = 10_000
 
     private struct Count {
@@ -25,7 +26,7 @@ public final class SignInAttempts: Sendable {
     private let counts = Mutex(BoundedTable<[UInt8], Count>(capacity: capacity))
 
     /// - Parameter backend: If its option `rateLimitStore` is `database`, all processes share the counts.
-    public init(_ backend: Backend) {
+    init(_ backend: Backend) {
         shared = backend.configuration.rateLimitStore == .database ? backend.store : nil
     }
 
@@ -36,7 +37,7 @@ public final class SignInAttempts: Sendable {
     ///   - address: The client's address.
     /// - Returns: The seconds to wait if there were too many attempts, or nil if this attempt is allowed.
     /// - Throws: `ParseError` if the database fails.
-    public func begin(name: String?, from address: String) async throws -> Int? {
+    func begin(name: String?, from address: String) async throws -> Int? {
         let network = try await count([key(ofAddress: address)], by: 1)[0]
         if network.attempts > Self.maxPerNetwork { return Self.seconds(network.remaining) }
         guard let key = key(ofName: name) else { return nil }
@@ -47,13 +48,13 @@ public final class SignInAttempts: Sendable {
     private static func seconds(_ milliseconds: Int) -> Int { max(1, (milliseconds + 999) / 1000) }
 
     /// Subtracts a successful attempt from the counts.
-    public func succeed(name: String?, from address: String) async throws {
+    func succeed(name: String?, from address: String) async throws {
         _ = try await count([key(ofAddress: address), key(ofName: name)].compactMap { $0 }, by: -1)
     }
 
     /// Counts a wrong second-factor code ten times for the name, because the client knows the password and codes are
     /// short.
-    public func failCode(name: String?) async throws {
+    func failCode(name: String?) async throws {
         guard let key = key(ofName: name) else { return }
         _ = try await count([key], by: Self.maxPerName / Self.maxPerNetwork - 1)
     }

@@ -1,20 +1,21 @@
 import JSON
-import ParseModel
-import ParseStorage
+internal import Operations
+package import ParseModel
+internal import ParseStorage
 import Rules
 
 /// Explains which operations a user or an anonymous client may perform on a class or one of its objects.
-public struct Allowances: Sendable, BackendPart {
+package struct Allowances: Sendable {
     let backend: Backend
 
     /// An operation's permission, with the rules behind it.
-    public struct Allowance: Sendable {
-        public let operation: ClassOperation
-        public let isAllowed: Bool
+    package struct Allowance: Sendable {
+        package let operation: ClassOperation
+        package let isAllowed: Bool
         /// Whether the operation is allowed for only some objects of the class.
-        public var isLimited = false
+        var isLimited = false
         /// The rules that allow or deny the operation, and those that hide fields.
-        public let reasons: [PermissionReason]
+        package let reasons: [PermissionReason]
     }
 
     /// Returns the permission for each operation. Permissions on an object are tested in the database, under the same
@@ -24,8 +25,8 @@ public struct Allowances: Sendable, BackendPart {
     ///   - userId: The user, or nil for an anonymous client.
     ///   - objectId: The object, or nil for the class as a whole.
     /// - Throws: 101 if the user or the object doesn't exist, 103 if the class doesn't exist.
-    public func allowances(of userId: String?, _ className: String, _ objectId: String?) async throws -> [Allowance] {
-        guard let schema = catalog.schema(className) else { throw ParseError.missingClass(className) }
+    package func allowances(of userId: String?, _ className: String, _ objectId: String?) async throws -> [Allowance] {
+        guard let schema = backend.catalog.schema(className) else { throw ParseError.missingClass(className) }
         var caller = Caller()
         if let userId { caller.user = try await backend.sessions.user(viewedAs: userId) }
         var object: JSONObject?

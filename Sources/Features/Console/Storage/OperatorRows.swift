@@ -1,23 +1,24 @@
-import Postgres
+internal import ParseStorage
+internal import Postgres
 
 /// A console operator and their credentials.
-public struct StoredOperator: Sendable {
-    public let id: String
+struct StoredOperator: Sendable {
+    let id: String
     /// The sign-in name.
-    public let name: String
+    let name: String
     /// The role: owner, developer, editor or viewer.
-    public let role: String
+    let role: String
     /// The password hash.
-    public let hash: String
+    let hash: String
     /// The encrypted secret of the second factor, or nil if it is disabled.
-    public let secret: String?
+    let secret: String?
 }
 
 /// Console operators, in a table that no API route can read.
-public struct OperatorRows: Sendable {
+struct OperatorRows: Sendable {
     let store: ObjectStore
 
-    public func isEmpty() async throws -> Bool {
+    func isEmpty() async throws -> Bool {
         guard try await store.client.hasTable("_roost_operator") else { return true }
         return try await store.query("SELECT EXISTS (SELECT FROM \"_roost_operator\")").bool(0, 0) != true
     }
@@ -26,13 +27,13 @@ public struct OperatorRows: Sendable {
     ///
     /// Earlier versions could limit operators to some classes. An operator whose row still has such limits can't sign
     /// in, because Roost no longer enforces them.
-    public func find(name: String) async throws -> StoredOperator? {
+    func find(name: String) async throws -> StoredOperator? {
         try await list(
             "WHERE \"name\" = $1 AND to_jsonb(\"_roost_operator\") ->> 'limits' IS NULL", [.text(name)]
         ).first
     }
 
-    public func all() async throws -> [StoredOperator] { try await list("ORDER BY \"name\"", []) }
+    func all() async throws -> [StoredOperator] { try await list("ORDER BY \"name\"", []) }
 
     private func list(_ condition: String, _ parameters: [PostgresParameter]) async throws -> [StoredOperator] {
         let rows = try await store.query(
@@ -46,7 +47,7 @@ public struct OperatorRows: Sendable {
     }
 
     /// Adds an operator. Returns false if the name is in use.
-    public func add(id: String, name: String, hash: String, role: String) async throws -> Bool {
+    func add(id: String, name: String, hash: String, role: String) async throws -> Bool {
         try await store.query(
             """
             INSERT INTO "_roost_operator" ("id", "name", "hash", "role") VALUES ($1, $2, $3, $4)
@@ -59,7 +60,7 @@ public struct OperatorRows: Sendable {
     ///
     /// - Parameter dropsFactor: Whether to disable the second factor.
     /// - Returns: False if the operator doesn't exist.
-    public func change(id: String, hash: String?, role: String?, dropsFactor: Bool) async throws -> Bool {
+    func change(id: String, hash: String?, role: String?, dropsFactor: Bool) async throws -> Bool {
         // A session that is being created locks the operator's row, so the second statement sees and ends it.
         try await store.group([
             Statement(
@@ -81,7 +82,7 @@ public struct OperatorRows: Sendable {
     ///   - secret: The secret, or nil to disable the factor.
     ///   - step: The time step of the code that was just used. It can't be used again.
     /// - Returns: False if the operator doesn't exist.
-    public func set(secret: String?, step: Int, of id: String) async throws -> Bool {
+    func set(secret: String?, step: Int, of id: String) async throws -> Bool {
         try await store.query(
             "UPDATE \"_roost_operator\" SET \"secret\" = $2, \"step\" = greatest(\"step\", $3) WHERE \"id\" = $1",
             [.text(id), secret.map { .text($0) } ?? .null(.text), .int(Int64(step))]
@@ -90,7 +91,7 @@ public struct OperatorRows: Sendable {
 
     /// Consumes a second-factor code and all earlier ones. Returns false if the code was already consumed or the
     /// operator doesn't exist.
-    public func spend(step: Int, of id: String) async throws -> Bool {
+    func spend(step: Int, of id: String) async throws -> Bool {
         try await store.query(
             "UPDATE \"_roost_operator\" SET \"step\" = $2 WHERE \"id\" = $1 AND \"step\" < $2",
             [.text(id), .int(Int64(step))]
@@ -98,7 +99,7 @@ public struct OperatorRows: Sendable {
     }
 
     /// Removes an operator and the operator's sessions. Returns false if the operator doesn't exist.
-    public func remove(id: String) async throws -> Bool {
+    func remove(id: String) async throws -> Bool {
         try await store.query("DELETE FROM \"_roost_operator\" WHERE \"id\" = $1", [.text(id)]).affectedRows
             > 0
     }

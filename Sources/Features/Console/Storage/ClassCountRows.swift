@@ -1,20 +1,19 @@
-import JSON
-import ParseModel
-import Postgres
+internal import ParseStorage
+internal import Postgres
 
 /// The number of objects of a class, and its size.
-public struct ClassCount: Sendable, Equatable {
-    public let className: String
-    public let objects: Int
+package struct ClassCount: Sendable, Equatable {
+    package let className: String
+    package let objects: Int
     /// Whether `objects` is an estimate. Always true if the table is locked.
-    public let isEstimate: Bool
+    package let isEstimate: Bool
     /// The size of the table in bytes, including out-of-line values if it isn't locked.
-    public let bytes: Int
+    package let bytes: Int
     /// The size of all indexes in bytes, or 0 if the table is locked.
-    public let indexBytes: Int
+    package let indexBytes: Int
 }
 
-public struct ClassCountRows: Sendable {
+package struct ClassCountRows: Sendable {
     let store: ObjectStore
 
     /// Counts the objects of classes in one statement. Classes without a table are left out. Tables that PostgreSQL has
@@ -23,7 +22,7 @@ public struct ClassCountRows: Sendable {
     /// - Parameters:
     ///   - largest: The table size in bytes above which objects are estimated.
     ///   - seconds: The time limit for counting, after which the remaining classes are estimated.
-    public func counts(of classNames: [String], largest: Int64, seconds: Double) async throws -> [ClassCount] {
+    package func counts(of classNames: [String], largest: Int64, seconds: Double) async throws -> [ClassCount] {
         let statement = Statement(
             "SELECT place, objects, estimated, bytes, index_bytes "
                 + "FROM roost_class_counts($1, $2, make_interval(secs => $3))",

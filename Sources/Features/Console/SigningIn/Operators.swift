@@ -1,13 +1,13 @@
 import JSON
-import ParseModel
-import ParseStorage
+internal import Operations
+internal import ParseModel
 
 /// Console operators and their passwords.
-public struct Operators: Sendable, BackendPart {
+package struct Operators: Sendable {
     let backend: Backend
 
     /// The minimum password length in characters.
-    public static let shortestPassword = 8
+    static let shortestPassword = 8
 
     /// The maximum length of an operator's name in bytes.
     static let longestName = 100
@@ -15,15 +15,15 @@ public struct Operators: Sendable, BackendPart {
     /// Audit-log labels for sign-ins without an account. Operators can't have these names.
     private static let otherWays: Set<Name> = ["master key", "read-only master key", "owner (link)", "this machine"]
     /// The audit-log prefix for administrators signed in with a key of the option `adminKeys`.
-    public static let keyPrefix = "key of "
+    static let keyPrefix = "key of "
 
     /// Returns the operator with this name and password, or nil if either is wrong. Takes equally long for unknown
     /// names.
     ///
     /// - Throws: `ServiceUnavailable` if too many password hashes are queued, or the error of the database.
-    public func verify(name: String, password: String, from address: String) async throws -> StoredOperator? {
-        let known = try await store.operators.find(name: name)
-        let isRight = try await services.passwords.verify(
+    func verify(name: String, password: String, from address: String) async throws -> StoredOperator? {
+        let known = try await backend.store.operators.find(name: name)
+        let isRight = try await backend.passwords.verify(
             password, hash: known.flatMap { BcryptHash($0.hash) }, from: address)
         return isRight ? known : nil
     }
@@ -31,7 +31,7 @@ public struct Operators: Sendable, BackendPart {
     /// Creates an operator and returns its id.
     ///
     /// - Throws: `ParseError` if the name or the password is invalid, or the name is taken or reserved.
-    public func add(name: String, password: String, role: String, from address: String) async throws -> String {
+    package func add(name: String, password: String, role: String, from address: String) async throws -> String {
         guard (1...Self.longestName).contains(name.utf8.count), !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
         else {
             throw ParseError(ParseError.usernameMissing, "Names must have 1 to 100 bytes and no control characters.")
@@ -41,7 +41,7 @@ public struct Operators: Sendable, BackendPart {
         }
         let hash = try await hash(password, from: address)
         let id = Identifiers.alphanumeric(10)
-        guard try await store.operators.add(id: id, name: name, hash: hash, role: role) else {
+        guard try await backend.store.operators.add(id: id, name: name, hash: hash, role: role) else {
             throw ParseError(ParseError.usernameTaken, "An operator named \(name) already exists.")
         }
         return id
@@ -51,12 +51,13 @@ public struct Operators: Sendable, BackendPart {
     /// sessions.
     ///
     /// - Throws: `ParseError` if the password is invalid or the operator doesn't exist.
-    public func change(
+    func change(
         id: String, password: String?, role: String?, dropsFactor: Bool = false, from address: String
     ) async throws {
         var changed: String?
         if let password { changed = try await hash(password, from: address) }
-        guard try await store.operators.change(id: id, hash: changed, role: role, dropsFactor: dropsFactor) else {
+        guard try await backend.store.operators.change(id: id, hash: changed, role: role, dropsFactor: dropsFactor)
+        else {
             throw ParseError(ParseError.objectNotFound, "The operator doesn't exist.")
         }
     }
@@ -67,6 +68,6 @@ public struct Operators: Sendable, BackendPart {
                 ParseError.passwordMissing,
                 "The operator's password must have at least \(Self.shortestPassword) characters.")
         }
-        return try await services.passwords.hash(password, from: address)
+        return try await backend.passwords.hash(password, from: address)
     }
 }

@@ -1,9 +1,9 @@
 import JSON
-import ParseModel
-import ParseStorage
+internal import Operations
+internal import ParseModel
 
 /// Finds the objects that point to an object.
-public struct References: Sendable {
+struct References: Sendable {
     let backend: Backend
 
     private static let maxCounted = 1_000
@@ -17,7 +17,7 @@ public struct References: Sendable {
     /// at least one row per table, so it would report references that don't exist.
     ///
     /// - Throws: `ParseError` if the database fails.
-    public func pointing(to target: Pointer) async throws -> [Reference] {
+    func pointing(to target: Pointer) async throws -> [Reference] {
         let end = ContinuousClock.now + Self.longest.all
         var references: [Reference] = []
         for (className, schema) in backend.catalog.snapshot.classes.sorted(by: { $0.key < $1.key }) {

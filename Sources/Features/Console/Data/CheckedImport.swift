@@ -1,13 +1,12 @@
-public import JSON
-public import OrderedCollections
-import ParseModel
-import ParseStorage
-public import Rules
+import JSON
+internal import Operations
+internal import ParseModel
+import Rules
 
 /// An import that validates rows before storing them, creates no fields, and can run as a dry run.
-public struct CheckedImport: Sendable {
+struct CheckedImport: Sendable {
     /// The action for rows whose ids already exist or are repeated in the import.
-    public enum Existing: String, Sendable {
+    enum Existing: String, Sendable {
         /// Skips the row.
         case skip
         /// Stores the row's fields and keeps the object's other fields.
@@ -17,15 +16,15 @@ public struct CheckedImport: Sendable {
     }
 
     /// The result of an import.
-    public struct Report: Sendable {
+    struct Report: Sendable {
         /// The number of rows stored, or in a dry run the number that would be stored.
-        public var stored = 0
+        var stored = 0
         /// The number of rows skipped because of their ids.
-        public var skipped = 0
+        var skipped = 0
         /// The rejected rows, by index, with their errors.
-        public var refused: [(place: Int, error: any Error)] = []
+        var refused: [(place: Int, error: any Error)] = []
         /// The index of the row whose id stopped the import, or nil if it ran to the end.
-        public var stoppedAt: Int?
+        var stoppedAt: Int?
     }
 
     let backend: Backend
@@ -41,7 +40,7 @@ public struct CheckedImport: Sendable {
     ///   - refuse: An additional check, which throws to reject a row.
     /// - Throws: 103 if the class doesn't exist, the error of invalid new fields, or the errors of
     ///   ``Imports/objects(_:_:_:)``.
-    public func run(
+    func run(
         _ rows: [JSONValue], of className: String, existing: Existing, newFields: JSONObject, isDryRun: Bool,
         takesHidden: Bool, _ context: RequestContext, refuse: (JSONObject) throws -> Void
     ) async throws -> Report {
