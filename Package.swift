@@ -132,7 +132,7 @@ let package = Package(
             dependencies: [
                 "CConsole", "Doctor", "Encoding", "FileStorage", "HTTP", "JSON", "Limits", "Operations", "ParseModel",
                 "ParseStorage", "Platform", "Postgres", "REST", "Rules", "ServerConfiguration", "SignIn", "Telemetry",
-                logging,
+                ordered, logging,
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ],

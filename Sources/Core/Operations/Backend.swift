@@ -153,7 +153,7 @@ public struct Backend: Sendable {
     public var catalog: SchemaCatalog { store.catalog }
 
     /// Returns the file links for responses to a request.
-    func links(_ context: RequestContext) -> FileLinks {
+    package func links(_ context: RequestContext) -> FileLinks {
         services.fileLinks.below(configuration.publicServerURL ?? context.mountURL)
     }
 }

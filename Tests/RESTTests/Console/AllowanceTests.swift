@@ -2,7 +2,6 @@ import Console
 import HTTP
 import JSON
 import ParseModel
-import Rules
 import TestSupport
 import Testing
 

@@ -10,7 +10,7 @@ import ServerConfiguration
 /// Callers are resolved by closures only when a rule needs them, so requests with rejected keys cause no session
 /// lookup.
 public struct Files: Sendable, BackendPart {
-    let backend: Backend
+    package let backend: Backend
     package let storage: any FileStorage
 
     /// Returns the URL of a file, as sent in all responses.

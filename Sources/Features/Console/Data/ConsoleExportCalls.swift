@@ -5,7 +5,6 @@ import Limits
 import NIOCore
 internal import Operations
 internal import ParseModel
-internal import ParseStorage
 import Rules
 
 package struct ExportWish: Sendable {

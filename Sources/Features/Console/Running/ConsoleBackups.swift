@@ -4,7 +4,6 @@ import HTTP
 import JSON
 internal import Operations
 internal import ParseModel
-internal import ParseStorage
 import Synchronization
 
 /// Creates backups of the deployment for the console.

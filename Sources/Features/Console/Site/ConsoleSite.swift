@@ -5,7 +5,6 @@ import Limits
 package import Logging
 package import Operations
 internal import ParseModel
-internal import ParseStorage
 package import REST
 import Rules
 package import ServerConfiguration

@@ -1,10 +1,11 @@
 import JSON
 import OrderedCollections
-import ParseModel
+internal import ParseModel
+import Rules
 
 /// The rule that allows or denies an operation, for the console's permission check.
-public struct PermissionReason: Sendable, Hashable {
-    public enum Rule: String, Sendable {
+package struct PermissionReason: Sendable, Hashable {
+    package enum Rule: String, Sendable {
         /// Class-level permissions.
         case classPermissions = "class"
         /// A pointer field of the object that references the user.
@@ -17,16 +18,16 @@ public struct PermissionReason: Sendable, Hashable {
         case master
     }
 
-    public var rule: Rule
+    package var rule: Rule
     /// The principal that the rule allows (`*`, `role:<name>`, `authenticated` or the user's id), or nil if the rule
     /// denies the operation or hides a field.
-    public var who: Name?
+    package var who: Name?
     /// The field that the rule checks or hides, or nil if it concerns no field.
-    public var field: Name?
+    package var field: Name?
     /// The principals that a denying rule would allow. Pointer fields appear as `userField:<name>`.
-    public var allows: [Name]
+    package var allows: [Name]
 
-    public init(_ rule: Rule, who: Name? = nil, field: Name? = nil, allows: [Name] = []) {
+    init(_ rule: Rule, who: Name? = nil, field: Name? = nil, allows: [Name] = []) {
         self.rule = rule
         self.who = who
         self.field = field
@@ -37,7 +38,7 @@ public struct PermissionReason: Sendable, Hashable {
 extension ClassSchema {
     /// Returns the reasons why ``permit(_:to:)`` allows or denies an operation. If access depends on the object, they
     /// name the pointer fields that must reference the user.
-    package func reasons(_ operation: ClassOperation, for caller: Caller) -> [PermissionReason] {
+    func reasons(_ operation: ClassOperation, for caller: Caller) -> [PermissionReason] {
         let entry = effectivePermissions[operation]
         if let who = (["*"] + caller.principals).first(where: entry.principals.contains) {
             return [PermissionReason(.classPermissions, who: who)]
@@ -52,7 +53,7 @@ extension ClassSchema {
     }
 
     /// Returns the denial by class-level permissions, with the principals that they would allow.
-    package func refusal(_ operation: ClassOperation) -> PermissionReason {
+    func refusal(_ operation: ClassOperation) -> PermissionReason {
         let entry = effectivePermissions[operation]
         let fields = namingFields(operation)
         var allows = entry.principals.sorted()

@@ -1,4 +1,4 @@
-import ParseStorage
+import Console
 import Testing
 
 @Suite struct IndexProgressTests {

@@ -1,11 +1,12 @@
-import Postgres
+internal import ParseStorage
+internal import Postgres
 
 /// The progress of an index build, as reported by PostgreSQL.
-public struct IndexProgress: Sendable, Equatable {
+package struct IndexProgress: Sendable, Equatable {
     /// The progress in percent, covering scan, sort and validation.
-    public let percent: Int
+    package let percent: Int
     /// The current step, as a sentence.
-    public let words: String
+    package let words: String
 
     /// Derives the progress from PostgreSQL's figures.
     ///
@@ -39,7 +40,7 @@ public struct IndexProgress: Sendable, Equatable {
     }
 
     /// Returns the progress of the current index build on a class, or nil if none is running.
-    public static func now(of className: String, in store: ObjectStore) async throws -> IndexProgress? {
+    static func now(of className: String, in store: ObjectStore) async throws -> IndexProgress? {
         let rows = try await store.query(
             """
             SELECT phase, blocks_done, blocks_total, tuples_done, tuples_total FROM pg_stat_progress_create_index

@@ -1,12 +1,12 @@
-import Encoding
 import FileStorage
-package import JSON
-import ParseModel
-import ParseStorage
-package import Rules
+import JSON
+internal import Operations
+internal import ParseModel
+internal import ParseStorage
+import Rules
 
 /// The order of listed files: newest first, largest first, or alphabetical.
-package enum FileOrder: String, Sendable { case modified, size, name }
+enum FileOrder: String, Sendable { case modified, size, name }
 
 extension Files {
     private struct TookTooLong: Error {}
@@ -23,7 +23,7 @@ extension Files {
     /// - Returns: `{"files":[{"name","type"?,"size","modified","url"}],"next"?,"total","bytes","isComplete"}`.
     ///   `isComplete` is false if the time limit was reached.
     /// - Throws: Errors of the storage.
-    package func page(
+    func page(
         prefix: String, text: String, order: FileOrder, after: String?, limit: Int, _ context: RequestContext
     ) async throws -> JSONObject {
         let links = backend.links(context)
