@@ -158,7 +158,7 @@ let package = Package(
             name: "Push",
             dependencies: [
                 "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "Platform",
-                "ServerConfiguration",
+                "Postgres", "Rules", "ServerConfiguration",
                 deque,
                 logging,
                 .product(name: "Crypto", package: "swift-crypto"),

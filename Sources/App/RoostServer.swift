@@ -71,7 +71,7 @@ public struct RoostServer: Service {
             let services = try PushServices($0, outgoing: configuration.outgoing, logger: logger)
             return PushQueue($0, services: services, logger: logger)
         }
-        if additions.pusher == nil { additions.pusher = pushes }
+        if additions.pusher == nil { additions.pusher = Pushes(queue: pushes) }
         let storage =
             try extensions.files
             ?? FileStoreFactory.storage(

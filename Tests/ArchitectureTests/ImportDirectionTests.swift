@@ -57,7 +57,8 @@ import Testing
             "ServerConfiguration", "Telemetry", "Templates",
         ],
         "Push": [
-            "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "ServerConfiguration",
+            "Encoding", "JSON", "Limits", "Operations", "Outgoing", "ParseModel", "ParseStorage", "Postgres", "Rules",
+            "ServerConfiguration",
         ],
         "Migration": [
             "BSON", "CZlib", "Encoding", "FileStorage", "JSON", "Limits", "Outgoing", "ParseModel", "ParseStorage",

@@ -158,7 +158,7 @@ struct DatabaseFeature: Feature {
             configuration, client: database.client, catalog: backend.catalog, logger: logger)
         try await declared?.apply()
         if configuration.accountMail.delivery != nil { try await backend.store.mails.prepare() }
-        if configuration.push != nil { try await backend.store.pushes.prepare() }
+        if configuration.push != nil { try await backend.pusher.prepare(backend.store) }
         await backend.triggers.prepareChanges()
         // Prepared even without configured limits, because cloud code may declare some later.
         if configuration.rateLimitStore == .database { try await backend.store.requests.prepareCounts() }

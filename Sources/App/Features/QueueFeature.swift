@@ -11,11 +11,7 @@ struct QueueFeature: Feature {
     func run() async {
         guard !backend.configuration.readOnly else { return }
         async let sending: Void? = mails?.run(backend.store)
-        await pushes?.run(backend.store) {
-            try backend.pushes.filter($0, now: backend.clock.now)
-        } reportChange: {
-            await backend.pushes.callAfterSave(of: $0)
-        }
+        await pushes?.run(backend)
         _ = await sending
     }
 }

@@ -109,7 +109,8 @@ public struct Backend: Sendable {
     package var passwords: Passwords { services.passwords }
     /// The number of password hashes waiting for a worker.
     public var waitingHashes: Int { services.passwords.waiting }
-    var logger: Logger { services.logger }
+    /// The server's logger.
+    package var logger: Logger { services.logger }
     package var log: LogRing { services.log }
 
     /// Runs `body` in one transaction, which rolls back if `body` throws. Only the passed backend's operations belong

@@ -8,7 +8,7 @@ public struct BackendExtensions: Sendable {
     public var observers: [any ChangeObserver] = []
     /// The mailer for account emails, or nil if no mail adapter is configured.
     public var mailer: (any Mailer)?
-    /// The sender of push notifications, or nil if push is not configured.
+    /// The push notifications, or nil for none. The server replaces nil with its own.
     public var pusher: (any Pusher)?
     /// The background jobs, or nil for none. The server replaces nil with those of cloud code.
     public var jobs: (any JobSet)?

@@ -9,7 +9,6 @@ import Testing
     struct Scenario: Sendable {
         var token: String
         var script: [PushSink.Reply]
-        /// The expected number of requests.
         var requests: Int
         /// The reason of the failure, or nil on success.
         var reason: String?

@@ -84,7 +84,6 @@ enum PushFixture {
         return Set(found.results.compactMap { $0["deviceToken"]?.stringValue })
     }
 
-    /// The failure reasons of a push by device token.
     static func failures(_ server: TestServer, _ row: JSONValue) async throws -> [String: String] {
         let answer = try await server.send("GET", "/push/\(id(row))/failures", as: .master)
         var reasons: [String: String] = [:]

@@ -6,7 +6,6 @@ import Testing
 
 /// The delivery of each part of a push: audience, time, badge, headers, and each service's format.
 @Suite struct PushScenarioTests {
-    /// Returns the notification of a push to a single iPhone.
     private static func notification(
         _ body: JSONObject, _ device: JSONObject = [:], logger: Logger = TestServer.quietLogger
     ) async throws -> (PushSink.Notification, JSONValue) {

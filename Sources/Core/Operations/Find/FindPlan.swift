@@ -234,7 +234,7 @@ extension Finding {
     /// Fetches an object as visible to the caller. Calls no triggers.
     ///
     /// - Throws: The errors of a get.
-    func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {
+    package func object(_ className: String, _ objectId: String, _ context: RequestContext) async throws -> JSONObject {
         guard let object = try await found(className, objectId, context).objects.first else {
             throw ParseError.notFound
         }

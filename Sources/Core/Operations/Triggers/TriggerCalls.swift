@@ -121,6 +121,17 @@ public struct Triggers: Sendable, BackendPart {
         return try await store.find(ObjectStore.FindRequest(className: className, objectId: objectId)).objects.first
     }
 
+    /// Calls the `afterSave` trigger of a class with the stored object, which the server itself has changed. Errors are
+    /// logged.
+    package func callAfterSave(_ className: String, _ objectId: String) async {
+        guard let after = trigger(.afterSave, className) else { return }
+        _ = await logging(.afterSave, className) { () -> TriggerAnswer? in
+            guard let object = try await original(className, objectId) else { return nil }
+            let request = RequestContext(caller: .server, mountURL: "", now: services.clock.now)
+            return try await after(TriggerCall(className, object, request))
+        }
+    }
+
     /// Runs a trigger's call and logs its errors instead of throwing them.
     func logging<Result>(_ event: TriggerEvent, _ className: String, _ body: () async throws -> Result?) async
         -> Result?

@@ -20,7 +20,8 @@ package struct FilterCompiler {
 
     /// All classes that queries may refer to.
     let schemas: SchemaSnapshot
-    var builder: SQLBuilder
+    /// The parameters of the compiled filters.
+    package internal(set) var builder: SQLBuilder
     /// The jsonb document that keys refer to, or nil if they refer to the columns of the class.
     var document: String?
     /// The distance to sort by, if the filter contains a `near` condition.

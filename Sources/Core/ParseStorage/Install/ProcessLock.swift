@@ -95,7 +95,7 @@ public enum ProcessLock: Int64, Sendable {
     ///
     /// - Parameter statements: Statements separated by a semicolon at the end of a line.
     /// - Throws: `PostgresError`.
-    func make(_ statements: String, _ client: PostgresClient) async throws {
+    package func make(_ statements: String, _ client: PostgresClient) async throws {
         let commands =
             [Statement("SELECT pg_advisory_xact_lock(\(key))")]
             + statements.split(separator: ";\n").map { Statement(String($0)) }

@@ -121,17 +121,17 @@ enum ServerInformation {
 extension RouteTable {
     static let pushes = [
         Route(.post, "push", [.master, .batchable]) { routes, call in
-            let id = try await routes.backend.pushes.send(call.envelope.body, call.context)
+            let id = try await routes.backend.pusher.send(call.envelope.body, call.context, in: routes.backend)
             var reply = Reply.object(["result": true])
             reply.headers.append(("X-Parse-Push-Status-Id", id))
             return reply
         },
         Route(.get, "push/:objectId/failures", [.master]) { routes, call in
-            let failures = try await routes.backend.pushes.failures(of: call[0], call.context)
+            let failures = try await routes.backend.pusher.failures(of: call[0], call.context, in: routes.backend)
             return .object(["results": .array(failures.map { .object($0) })])
         },
         Route(.get, "push/:objectId/report", [.master]) { routes, call in
-            .object(try await routes.backend.pushes.report(of: call[0], call.context))
+            .object(try await routes.backend.pusher.report(of: call[0], call.context, in: routes.backend))
         },
     ]
 

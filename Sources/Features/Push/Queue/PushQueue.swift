@@ -1,8 +1,8 @@
-public import JSON
+import JSON
 public import Logging
 public import Operations
-public import ParseModel
-public import ParseStorage
+import ParseModel
+import ParseStorage
 public import ServerConfiguration
 import Synchronization
 
@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// A process leases a range of devices for a minute and renews the lease while it works. If the process dies, another
 /// one takes the devices without an outcome, so a device may be sent to twice unless `delivery` is `atMostOnce`.
-public final class PushQueue: Pusher {
+public final class PushQueue: Sendable {
     private let settings: Configuration.Push
     private let services: PushServices
     private let worker: RangeWorker
@@ -45,9 +45,11 @@ public final class PushQueue: Pusher {
         wakers = streams.map(\.continuation)
     }
 
-    public func wake() { wakers[0].yield() }
+    /// Starts sending pushes stored in the database.
+    func wake() { wakers[0].yield() }
 
-    public func problem(with body: PushBody) -> String? {
+    /// Returns the reason why the push can't be sent to any device, or nil if it can.
+    func problem(with body: PushBody) -> String? {
         guard let data = body.parameters["data"]?.objectValue else { return nil }
         let isAskedForApple = services.types.contains { ["ios", "osx", "tvos", "watchos"].contains($0) }
         let isCall = data["pushType"]?.stringValue == "voip" || body.parameters["push_type"]?.stringValue == "voip"
@@ -59,16 +61,10 @@ public final class PushQueue: Pusher {
     }
 
     /// Sends queued pushes until the task is cancelled. Returns immediately if this process only enqueues pushes.
-    ///
-    /// - Parameters:
-    ///   - filter: Parses the condition of a push.
-    ///   - reportChange: Receives the id of each push whose row changed.
-    public func run(
-        _ store: ObjectStore, filter: @escaping @Sendable (JSONObject) throws -> Filter,
-        reportChange: @escaping @Sendable (String) async -> Void
-    ) async {
+    public func run(_ backend: Backend) async {
         guard settings.isSent else { return }
-        changes.withLock { $0 = reportChange }
+        let store = backend.store
+        changes.withLock { $0 = { await backend.triggers.callAfterSave("_PushStatus", $0) } }
         await withDiscardingTaskGroup { group in
             for (index, route) in (services.types + [""]).enumerated() {
                 group.addTask { await self.followRanges(index + 1, route, store) }
@@ -77,7 +73,7 @@ public final class PushQueue: Pusher {
             group.addTask { await self.sweep(store) }
             for await _ in wakes[0] {
                 await attempt("start due pushes") {
-                    while try await self.startPart(store, filter) {}
+                    while try await self.startPart(store, backend.clock) {}
                 }
             }
             group.cancelAll()
@@ -133,12 +129,10 @@ public final class PushQueue: Pusher {
         }
     }
 
-    private func startPart(_ store: ObjectStore, _ filter: @escaping @Sendable (JSONObject) throws -> Filter)
-        async throws -> Bool
-    {
+    private func startPart(_ store: ObjectStore, _ clock: WallClock) async throws -> Bool {
         let begun = Mutex<PushPart?>(nil)
         do {
-            try await begin(store, filter) { part in begun.withLock { $0 = part } }
+            try await begin(store, clock) { part in begun.withLock { $0 = part } }
         } catch {
             // A failing push must not block the others.
             guard let part = begun.withLock({ $0 }) else { throw error }
@@ -164,10 +158,9 @@ public final class PushQueue: Pusher {
         return time.last.milliseconds + partPatience * 1000 < ParseDate.now.milliseconds
     }
 
-    private func begin(
-        _ store: ObjectStore, _ filter: @escaping @Sendable (JSONObject) throws -> Filter,
-        taking: @escaping @Sendable (PushPart) -> Void
-    ) async throws {
+    private func begin(_ store: ObjectStore, _ clock: WallClock, taking: @escaping @Sendable (PushPart) -> Void)
+        async throws
+    {
         try await store.transaction(.administration) { store in
             guard let part = try await store.pushes.acquirePart() else { return }
             taking(part)
@@ -179,7 +172,7 @@ public final class PushQueue: Pusher {
             }
             let query =
                 part.body["where"]?.objectValue ?? ["channels": ["$in": part.body["channels"] ?? .array([])]]
-            let condition = try filter(query)
+            let condition = try FilterParser(isMaster: true, now: clock.now.milliseconds).parse(query)
             if part.needsZones, let time = PushTime(json: .string(part.pushTime)), case .local(let date) = time {
                 let zones = try await store.pushes.timeZones(of: condition, at: date)
                 let moments = LocalTime.moments(date, in: zones)

@@ -1,49 +1,39 @@
-public import JSON
-public import ParseModel
+import JSON
+import ParseModel
+import ParseStorage
 import Postgres
 
 /// A requested push, before its rows are stored.
-public struct NewPush: Sendable {
+struct NewPush: Sendable {
     /// The object id of the push's `_PushStatus` row.
-    public var id: String
-    /// The parameters of the request.
-    public var body: JSONObject
+    var id: String
+    var body: JSONObject
     /// The audience's condition, as stored in the row.
-    public var query: JSONValue
+    var query: JSONValue
     /// The title of the row, or nil for none.
-    public var title: String?
+    var title: String?
     /// The text whose MD5 hash is the row's `pushHash`.
-    public var hashed: String
+    var hashed: String
     /// The send time as stored in the row.
-    public var pushTime: String
+    var pushTime: String
     /// The send time of the first part, or nil to send now.
-    public var due: ParseDate?
+    var due: ParseDate?
     /// Whether the push is sent at its time in each device's time zone.
-    public var isLocal = false
+    var isLocal = false
     /// The time at which push services stop trying to deliver the push, or nil to use their defaults.
-    public var expiry: ParseDate?
+    var expiry: ParseDate?
     /// Whether the row includes the expiry.
-    public var showsExpiry = true
+    var showsExpiry = true
     /// The requested expiration interval in seconds, or nil if none was sent.
-    public var interval: Double?
+    var interval: Double?
     /// The `_Audience` object whose usage is counted, or nil for none.
-    public var audienceId: String?
-    /// The time of the request.
-    public var now: ParseDate
-
-    public init(id: String, body: JSONObject, query: JSONValue, hashed: String, pushTime: String, now: ParseDate) {
-        self.id = id
-        self.body = body
-        self.query = query
-        self.hashed = hashed
-        self.pushTime = pushTime
-        self.now = now
-    }
+    var audienceId: String?
+    var now: ParseDate
 }
 
 extension PushRows {
     /// Stores a push in one transaction: its `_PushStatus` row with an empty ACL, its request and its first part.
-    public func insert(_ push: NewPush) async throws {
+    func insert(_ push: NewPush) async throws {
         let now = PostgresParameter.timestamp(milliseconds: push.now.milliseconds)
         let expiry = push.expiry?.milliseconds
         var statements = [
@@ -84,7 +74,7 @@ extension PushRows {
     }
 
     /// Returns devices that the push didn't reach, with reasons. Failures are kept for one day.
-    public func failures(_ id: String, limit: Int) async throws -> [JSONObject] {
+    func failures(_ id: String, limit: Int) async throws -> [JSONObject] {
         let rows = try await store.query(
             """
             SELECT "objectId", "deviceType", "reason" FROM "_roost_push_failure" WHERE "pushId" = $1

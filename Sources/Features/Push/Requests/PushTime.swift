@@ -1,14 +1,14 @@
 import JSON
-public import ParseModel
+import ParseModel
 
-public enum PushTime: Sendable, Equatable {
+enum PushTime: Sendable, Equatable {
     /// The same moment for all devices.
     case moment(ParseDate)
     /// A local time on each device, stored as if it were UTC.
     case local(ParseDate)
 
     /// Reads an ISO 8601 time, which is local to each device if it has no time zone, or seconds since 1970.
-    public init?(json: JSONValue) {
+    init?(json: JSONValue) {
         switch json {
         case .number(let seconds):
             guard seconds.magnitude < 1e11 else { return nil }
@@ -27,7 +27,7 @@ public enum PushTime: Sendable, Equatable {
     }
 
     /// The time as shown in `_PushStatus`. Local times have no `Z`.
-    public var text: String {
+    var text: String {
         switch self {
         case .moment(let date): date.iso
         case .local(let date): String(date.iso.dropLast())
@@ -35,10 +35,10 @@ public enum PushTime: Sendable, Equatable {
     }
 
     /// The earliest moment: a local time in the time zone furthest ahead (UTC+14).
-    public var first: ParseDate { shifted(byHours: -14) }
+    var first: ParseDate { shifted(byHours: -14) }
 
     /// The latest moment: a local time in the time zone furthest behind (UTC−12).
-    public var last: ParseDate { shifted(byHours: 12) }
+    var last: ParseDate { shifted(byHours: 12) }
 
     private func shifted(byHours hours: Int64) -> ParseDate {
         switch self {
@@ -47,5 +47,5 @@ public enum PushTime: Sendable, Equatable {
         }
     }
 
-    public var isLocal: Bool { if case .local = self { true } else { false } }
+    var isLocal: Bool { if case .local = self { true } else { false } }
 }

@@ -1,11 +1,12 @@
+import ParseStorage
 import Postgres
 
 extension ObjectStore {
-    public var pushes: PushRows { PushRows(store: self) }
+    var pushes: PushRows { PushRows(store: self) }
 }
 
 /// The queue of push notifications, in tables that no route can read.
-public struct PushRows: Sendable {
+struct PushRows: Sendable {
     let store: ObjectStore
 
     /// Creates the push tables unless they exist.
@@ -13,7 +14,7 @@ public struct PushRows: Sendable {
     /// `_roost_push` has the requests and `_roost_push_part` the times at which they are sent. When a part is due, it
     /// is split into ranges of devices, which processes claim for a minute at a time. Failures are kept for one day,
     /// reports of dry runs and removed tokens for 30 days.
-    public func prepare() async throws {
+    func prepare() async throws {
         try await ProcessLock.schemaChange.make(
             """
             CREATE TABLE IF NOT EXISTS "_roost_push" (
@@ -47,7 +48,7 @@ public struct PushRows: Sendable {
     /// Deletes expired records of failures, removed tokens and dry runs, and old rows of finished pushes.
     ///
     /// - Parameter days: The age in days at which rows of finished pushes are deleted, or nil to keep them forever.
-    public func sweep(keepingRowsFor days: Double?) async throws {
+    func sweep(keepingRowsFor days: Double?) async throws {
         let day = 86_400.0
         try await remove(from: "_roost_push_failure", where: "\"at\"", olderThan: day)
         try await remove(from: "_roost_dead_token", where: "\"at\"", olderThan: 30 * day)

@@ -1,62 +1,60 @@
-public import JSON
+import JSON
+import ParseStorage
 import Postgres
 
 /// A range of a push's devices, claimed by one process.
-public struct PushRange: Sendable {
-    public struct Device: Sendable {
-        public let objectId: String
-        public let token: String
-        public let type: String
-        public let app: String?
-        public let locale: String?
-        public let badge: Double?
+struct PushRange: Sendable {
+    struct Device: Sendable {
+        let objectId: String
+        let token: String
+        let type: String
+        let app: String?
+        let locale: String?
+        let badge: Double?
     }
 
-    public let id: Int64
-    public let pushId: String
+    let id: Int64
+    let pushId: String
     /// The devices' UTC offset in hours, or empty for all devices.
-    public let offset: String
+    let offset: String
     /// The device type of the push service, or empty if no service is configured for the devices.
-    public let route: String
+    let route: String
     /// The number of times the range was claimed, including this one.
-    public let attempts: Int64
+    let attempts: Int64
     /// Whether the last process that claimed the range didn't release it, so some devices may already have the push.
-    public let isInterrupted: Bool
-    /// The parameters of the request.
-    public let body: JSONObject
+    let isInterrupted: Bool
+    let body: JSONObject
     /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil to use their
     /// defaults.
-    public let expiry: Int64?
+    let expiry: Int64?
     /// The remaining devices that still have a token.
-    public let devices: [Device]
+    let devices: [Device]
 }
 
 /// The results for devices of a push that aren't stored yet.
-public struct PushProgress: Sendable {
+struct PushProgress: Sendable {
     /// The number of devices that the push was sent to, by device type.
-    public var sent: [Name: Int] = [:]
+    var sent: [Name: Int] = [:]
     /// The number of failed devices, by device type.
-    public var failed: [Name: Int] = [:]
+    var failed: [Name: Int] = [:]
     /// The failed devices with their reasons.
-    public var failures: [(objectId: String, type: String, reason: String)] = []
+    var failures: [(objectId: String, type: String, reason: String)] = []
     /// Tokens to remove. A token stays if its installation was saved at `since` (in milliseconds since 1970) or later.
     /// If `since` is nil, the token is removed regardless.
-    public var deadTokens: [(objectId: String, token: String, reason: String, since: Int64?)] = []
+    var deadTokens: [(objectId: String, token: String, reason: String, since: Int64?)] = []
     /// The ids of the remaining devices, or nil if the range is finished.
-    public var left: [String]?
+    var left: [String]?
     /// The findings of a dry run, or nil for a real push.
-    public var report: PushReport?
+    var report: PushReport?
     /// The error to record for the whole push, or nil for none.
-    public var error: JSONObject?
+    var error: JSONObject?
 
     /// The number of device types that are counted separately. Clients can invent more, which are counted as others.
     static let maxKinds = 100
     static let longestKind = 10_000
 
-    public init() {}
-
     /// Returns the name under which a device type is counted in this range.
-    public func kind(of type: String) -> Name {
+    func kind(of type: String) -> Name {
         let kind = Name(String(decoding: type.utf8.prefix(Self.longestKind), as: UTF8.self))
         let isOther = sent[kind] == nil && failed[kind] == nil && sent.count + failed.count >= Self.maxKinds
         return isOther ? Self.others : kind
@@ -86,7 +84,7 @@ extension PushRows {
     ///   - route: The device type of the push service.
     ///   - owner: The claiming process.
     ///   - badge: Returns the badge change for the parameters of a push: a new value, or an increment.
-    public func acquireRange(
+    func acquireRange(
         _ route: String, owner: String,
         badge: @escaping @Sendable (JSONObject) -> (becomes: Double?, grows: Double?)
     ) async throws -> PushRange? {
@@ -165,7 +163,7 @@ extension PushRows {
 
     /// Renews the leases of ranges that a process is working on. Its other ranges become free when their leases expire:
     /// it couldn't finish them or doesn't know that it claimed them.
-    public func renewRanges(_ ids: [Int64], of owner: String) async throws {
+    func renewRanges(_ ids: [Int64], of owner: String) async throws {
         guard !ids.isEmpty else { return }
         _ = try await store.query(
             """
@@ -178,7 +176,7 @@ extension PushRows {
     ///
     /// - Parameter ids: Ranges that others may claim only after their leases expire, because their results weren't
     ///   stored.
-    public func releaseRanges(of owner: String, except ids: [Int64]) async throws {
+    func releaseRanges(of owner: String, except ids: [Int64]) async throws {
         _ = try await store.query(
             """
             UPDATE "_roost_push_range" SET "owner" = NULL, "leasedUntil" = '-infinity'
@@ -188,7 +186,7 @@ extension PushRows {
 
     /// Stores new results of a range in one transaction: the push's counts, the remaining devices and the dead tokens.
     /// Does nothing if another process has claimed the range meanwhile.
-    public func settleRange(_ range: PushRange, owner: String, _ progress: PushProgress) async throws {
+    func settleRange(_ range: PushRange, owner: String, _ progress: PushProgress) async throws {
         try await store.transaction { store in
             let mine = "WHERE \"id\" = $1 AND \"owner\" = $2 AND \"attempts\" = $3"
             let key: [PostgresParameter] = [.int(range.id), .text(owner), .int(range.attempts)]

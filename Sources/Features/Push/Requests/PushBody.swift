@@ -1,19 +1,19 @@
-public import JSON
-public import ParseModel
+import JSON
+import ParseModel
 
 /// The validated parameters of a push.
-public struct PushBody: Sendable {
+struct PushBody: Sendable {
     /// The parameters. A condition that was sent as JSON text is parsed.
-    public let parameters: JSONObject
+    let parameters: JSONObject
     /// The condition that selects the devices, as shown in `_PushStatus`.
-    public let query: JSONObject
+    let query: JSONObject
     /// The time to send the push, or nil to send it immediately.
-    public let time: PushTime?
+    let time: PushTime?
     /// The time after which the push services drop the push, or nil for their default. Never set together with
     /// `interval`.
-    public let expiration: ParseDate?
+    let expiration: ParseDate?
     /// The lifetime in seconds after sending, or nil if unset.
-    public let interval: Double?
+    let interval: Double?
 
     private static let maxChannels = 10_000
     private static let maxLocales = 100

@@ -1,17 +1,18 @@
-public import JSON
+import JSON
+import ParseStorage
 import Postgres
 
 /// The findings of a push's dry run.
-public struct PushReport: Sendable {
+struct PushReport: Sendable {
     /// Device counts by kind, for `deviceTypes`, `locales`, `badges`, `entries` and `problems`.
-    public private(set) var counts: [Name: [Name: Int]] = [:]
+    private(set) var counts: [Name: [Name: Int]] = [:]
     /// The size of the largest payload in bytes.
-    public private(set) var payloadBytes = 0
+    private(set) var payloadBytes = 0
 
     private static let maxKinds = 200
     private static let longestKind = 200
 
-    public init() {}
+    init() {}
 
     init(json: JSONObject) {
         payloadBytes = json["payloadBytes"]?.numberValue.flatMap { Int(exactly: $0) } ?? 0
@@ -23,17 +24,17 @@ public struct PushReport: Sendable {
     }
 
     /// Counts devices of a kind. Kinds beyond the first 200 are counted as others.
-    public mutating func add(_ key: Name, _ kind: String, _ count: Int = 1) {
+    mutating func add(_ key: Name, _ kind: String, _ count: Int = 1) {
         var kind = Name(String(decoding: kind.utf8.prefix(Self.longestKind), as: UTF8.self))
         if let kinds = counts[key], kinds[kind] == nil, kinds.count >= Self.maxKinds { kind = "others" }
         counts[key, default: [:]][kind, default: 0] += count
     }
 
     /// Records a payload size in bytes. Only the largest is kept.
-    public mutating func recordSize(_ bytes: Int) { payloadBytes = max(payloadBytes, bytes) }
+    mutating func recordSize(_ bytes: Int) { payloadBytes = max(payloadBytes, bytes) }
 
     /// Adds the counts of another report, and keeps the larger payload size.
-    public mutating func add(_ other: PushReport) {
+    mutating func add(_ other: PushReport) {
         recordSize(other.payloadBytes)
         for (key, kinds) in other.counts { for (kind, count) in kinds { add(key, kind.text, count) } }
     }
@@ -66,7 +67,7 @@ extension PushRows {
     }
 
     /// Returns the report of a push's dry run, or nil for a real push and after 30 days.
-    public func report(_ id: String) async throws -> JSONObject? {
+    func report(_ id: String) async throws -> JSONObject? {
         let rows = try await store.query(
             "SELECT \"report\" FROM \"_roost_push_report\" WHERE \"pushId\" = $1", [.text(id)], readOnly: true)
         guard rows.rowCount > 0, let text = rows.string(0, 0) else { return nil }

@@ -1,32 +1,32 @@
-public import JSON
-public import ParseModel
+import JSON
+import ParseModel
+import ParseStorage
 import Postgres
 
 /// The part of a push that is sent at one time.
-public struct PushPart: Sendable {
-    public let pushId: String
+struct PushPart: Sendable {
+    let pushId: String
     /// The recipients' UTC offset in hours, or empty for all recipients.
-    public let offset: String
+    let offset: String
     /// The recipients' time zones, or nil for all recipients.
-    public let zones: [String]?
-    /// The parameters of the request.
-    public let body: JSONObject
+    let zones: [String]?
+    let body: JSONObject
     /// The time at which push services stop trying to deliver, in milliseconds since 1970, or nil to use their
     /// defaults.
-    public let expiry: Int64?
+    let expiry: Int64?
     /// The send time, as stored with the push.
-    public let pushTime: String
+    let pushTime: String
     /// Whether the push is sent at local times and its devices aren't grouped by time zone yet.
-    public let needsZones: Bool
+    let needsZones: Bool
     /// The push's status, or nil if its row was deleted.
-    public let status: String?
+    let status: String?
 }
 
 /// Scheduling of push parts.
 extension PushRows {
     /// Claims a due part until the transaction ends, or returns nil if none is due and unclaimed. Other processes skip
     /// a claimed part.
-    public func acquirePart() async throws -> PushPart? {
+    func acquirePart() async throws -> PushPart? {
         let rows = try await store.query(
             """
             SELECT part."pushId", part."offset", part."zones", push."content", push."expiry", push."pushTime",
@@ -49,7 +49,7 @@ extension PushRows {
     /// skipped by daylight saving uses the offset before the change, and an ambiguous one means its first occurrence.
     ///
     /// - Parameter time: The local time, as if it were UTC.
-    public func timeZones(of filter: Filter, at time: ParseDate) async throws -> [(name: String, offset: Int64)] {
+    func timeZones(of filter: Filter, at time: ParseDate) async throws -> [(name: String, offset: Int64)] {
         guard case (let condition, var builder)? = try audience(filter) else { return [] }
         let moment = "to_timestamp(\(builder.bind(.double(Double(time.milliseconds) / 1000)))::double precision)"
         // PostgreSQL reads the sign of GMT+2 the other way around.
@@ -83,7 +83,7 @@ extension PushRows {
     }
 
     /// Counts devices with a time zone that isn't in `zones` as failed. Records up to 10,000 of the failures.
-    public func failPart(_ part: PushPart, _ filter: Filter, exceptZones zones: [String]) async throws {
+    func failPart(_ part: PushPart, _ filter: Filter, exceptZones zones: [String]) async throws {
         guard var (condition, builder) = try audience(filter) else { return }
         // Without zones, the comparison alone would also count devices without a time zone.
         condition += " AND \"timeZone\" IS NOT NULL AND \"deviceToken\" IS NOT NULL"
@@ -113,7 +113,7 @@ extension PushRows {
     }
 
     /// Adds a part of a push for devices in some time zones.
-    public func insertPart(_ pushId: String, _ offset: String, zones: [String], due: ParseDate) async throws {
+    func insertPart(_ pushId: String, _ offset: String, zones: [String], due: ParseDate) async throws {
         _ = try await store.query(
             "INSERT INTO \"_roost_push_part\" VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING",
             [.text(pushId), .text(offset), .textArray(zones), .timestamp(milliseconds: due.milliseconds)])
@@ -128,7 +128,7 @@ extension PushRows {
     ///   - wholeTypes: Types whose ranges are full batches.
     ///   - size: The number of devices per batch.
     ///   - pieces: The number of ranges that each batch of other types is split into.
-    public func makeRanges(
+    func makeRanges(
         _ part: PushPart, _ filter: Filter, types: [String], wholeTypes: [String], size: Int, pieces: Int
     ) async throws {
         if var (condition, builder) = try audience(filter) {
@@ -166,7 +166,7 @@ extension PushRows {
     }
 
     /// Deletes a finished part, and ends the push if it was the last one.
-    public func removePart(_ part: PushPart) async throws {
+    func removePart(_ part: PushPart) async throws {
         _ = try await store.query(
             "DELETE FROM \"_roost_push_part\" WHERE \"pushId\" = $1 AND \"offset\" = $2",
             [.text(part.pushId), .text(part.offset)])
@@ -174,7 +174,7 @@ extension PushRows {
     }
 
     /// Delays a part by some seconds.
-    public func postponePart(_ part: PushPart, by seconds: Double) async throws {
+    func postponePart(_ part: PushPart, by seconds: Double) async throws {
         _ = try await store.query(
             """
             UPDATE "_roost_push_part" SET "due" = now() + make_interval(secs => $3)
@@ -199,7 +199,7 @@ extension PushRows {
     }
 
     /// Cancels the rest of a push, and records the error in its row unless the push has already ended.
-    public func fail(_ id: String, code: Int, message: String) async throws {
+    func fail(_ id: String, code: Int, message: String) async throws {
         let reason = JSONValue.object(["code": .number(Double(code)), "message": .string(message)])
         _ = try await store.group([
             Statement("DELETE FROM \"_roost_push_part\" WHERE \"pushId\" = $1", [.text(id)]),
@@ -215,7 +215,7 @@ extension PushRows {
     }
 
     /// Returns the number of due parts that haven't been split into ranges, up to a limit.
-    public func waiting(limit: Int) async throws -> Int {
+    func waiting(limit: Int) async throws -> Int {
         let rows = try await store.query(
             """
             SELECT count(*) FROM (SELECT 1 FROM "_roost_push_part" WHERE "due" <= now() LIMIT $1) "waiting"
@@ -224,7 +224,7 @@ extension PushRows {
     }
 
     /// Returns the ids and new times of scheduled pushes whose rows were changed to another time, at most 100.
-    public func moved() async throws -> [(id: String, pushTime: String)] {
+    func moved() async throws -> [(id: String, pushTime: String)] {
         let rows = try await store.query(
             """
             SELECT push."id", status."pushTime" FROM "_roost_push" push
@@ -242,7 +242,7 @@ extension PushRows {
     /// - Parameters:
     ///   - due: The send time of the first part, or nil to keep the existing parts.
     ///   - last: The send time of the last part, which starts the expiration interval, or nil to keep the expiry.
-    public func move(_ id: String, to pushTime: String, due: ParseDate?, last: ParseDate?, isLocal: Bool) async throws {
+    func move(_ id: String, to pushTime: String, due: ParseDate?, last: ParseDate?, isLocal: Bool) async throws {
         var statements = [
             Statement(
                 """

@@ -1,30 +1,27 @@
-import JSON
+public import JSON
 import Logging
-public import ParseModel
-import ParseStorage
+public import Operations
+import ParseModel
+public import ParseStorage
 public import Rules
 import ServerConfiguration
 
-extension Backend {
-    /// Push requests.
-    public var pushes: Pushes { Pushes(backend: self) }
-}
-
 /// Accepts pushes from administrators and cloud code.
-public struct Pushes: Sendable, BackendPart {
-    let backend: Backend
+public struct Pushes: Pusher {
+    private let queue: PushQueue?
 
-    /// Stores a push, which is sent soon after or at its scheduled time.
-    ///
-    /// - Returns: The id of the push's row in `_PushStatus`.
-    /// - Throws: 119 for the read-only master key, 115 if a parameter is invalid or too many pushes are waiting, and
-    ///   the errors of invalid conditions.
-    public func send(_ parameters: JSONObject, _ context: RequestContext) async throws -> String {
+    /// - Parameter queue: The queue that sends pushes, or nil without the option `push`.
+    public init(queue: PushQueue?) { self.queue = queue }
+
+    public func prepare(_ store: ObjectStore) async throws { try await store.pushes.prepare() }
+
+    public func send(_ parameters: JSONObject, _ context: RequestContext, in backend: Backend) async throws -> String {
+        let (configuration, store, logger) = (backend.configuration, backend.store, backend.logger)
         guard context.caller.power != .readOnlyMaster else { throw ParseError.readOnly("send push notifications") }
-        let body = try PushBody(parameters, isConfigured: services.extensions.pusher != nil)
-        if let problem = services.extensions.pusher?.problem(with: body) { throw PushBody.error(problem) }
-        _ = try filter(body.query, now: context.now)
+        let body = try PushBody(parameters, isConfigured: queue != nil)
+        if let problem = queue?.problem(with: body) { throw PushBody.error(problem) }
         let now = context.now
+        _ = try FilterParser(isMaster: true, now: now.milliseconds).parse(body.query)
         var push = NewPush(
             id: Identifiers.alphanumeric(configuration.objectIdSize), body: body.parameters, query: .object(body.query),
             hashed: body.hashed, pushTime: now.iso, now: now)
@@ -59,14 +56,14 @@ public struct Pushes: Sendable, BackendPart {
         } else {
             push.expiry = body.expiration
         }
-        try await waitForRoom()
+        try await waitForRoom(in: store)
         try await store.pushes.insert(push)
         if body.hasTextsOfLocalesOnly {
             logger.warning("push has no default text for devices with other locales", metadata: ["push": "\(push.id)"])
         }
         // Called before waking the queue, so that the trigger usually sees the row before sending begins.
-        await callAfterSave(of: push.id)
-        if push.due == nil { services.extensions.pusher?.wake() }
+        await backend.triggers.callAfterSave("_PushStatus", push.id)
+        if push.due == nil { queue?.wake() }
         return push.id
     }
 
@@ -75,59 +72,27 @@ public struct Pushes: Sendable, BackendPart {
     private static let maxWaiting = 100
     private static let longestWait = Duration.seconds(10)
 
-    private func waitForRoom() async throws {
+    private func waitForRoom(in store: ObjectStore) async throws {
         let end = ContinuousClock.now + Self.longestWait
         while try await store.pushes.waiting(limit: Self.maxWaiting) >= Self.maxWaiting {
             guard ContinuousClock.now < end else {
                 throw PushBody.error("\(Self.maxWaiting) pushes are already waiting to be sent")
             }
-            services.extensions.pusher?.wake()
+            queue?.wake()
             try await Task.sleep(for: .milliseconds(100))
         }
     }
 
-    /// Calls the `afterSave` trigger of `_PushStatus` with the current row.
-    public func callAfterSave(of id: String) async {
-        guard let after = backend.triggers.trigger(.afterSave, "_PushStatus") else { return }
-        _ = await backend.triggers.logging(.afterSave, "_PushStatus") { () -> TriggerAnswer? in
-            guard let row = try await backend.triggers.original("_PushStatus", id) else { return nil }
-            let request = RequestContext(caller: .server, mountURL: "", now: services.clock.now)
-            return try await after(TriggerCall("_PushStatus", row, request))
-        }
-    }
-
-    /// Returns the report of a dry run, which is retained for 30 days.
-    ///
-    /// - Throws: 101 if the push doesn't exist or has no report.
-    public func report(of id: String, _ context: RequestContext) async throws -> JSONObject {
+    public func report(of id: String, _ context: RequestContext, in backend: Backend) async throws -> JSONObject {
         _ = try await backend.finding.object("_PushStatus", id, context)
-        guard let report = try await store.pushes.report(id) else {
+        guard let report = try await backend.store.pushes.report(id) else {
             throw ParseError(ParseError.objectNotFound, "Object not found.")
         }
         return report
     }
 
-    /// Returns up to 10,000 devices that a push did not reach, with reasons. Failures are retained for a day.
-    ///
-    /// - Throws: 101 if the push doesn't exist.
-    public func failures(of id: String, _ context: RequestContext) async throws -> [JSONObject] {
+    public func failures(of id: String, _ context: RequestContext, in backend: Backend) async throws -> [JSONObject] {
         _ = try await backend.finding.object("_PushStatus", id, context)
-        return try await store.pushes.failures(id, limit: 10_000)
+        return try await backend.store.pushes.failures(id, limit: 10_000)
     }
-
-    /// Parses the condition of a push with full rights.
-    ///
-    /// - Throws: `ParseError` if the condition is invalid.
-    public func filter(_ query: JSONObject, now: ParseDate) throws -> Filter {
-        try FilterParser(isMaster: true, now: now.milliseconds).parse(query)
-    }
-}
-
-/// Sends push notifications.
-public protocol Pusher: Sendable {
-    /// Starts sending pushes stored in the database.
-    func wake()
-
-    /// Returns the reason why the push can't be sent to any device, or nil if it can.
-    func problem(with body: PushBody) -> String?
 }
