@@ -333,8 +333,8 @@ let package = Package(
         .testTarget(
             name: "MigrationTests",
             dependencies: [
-                "App", "BSON", "CZlib", "FileStorage", "JSON", "Migration", "Outgoing",
-                "ServerConfiguration", "TestSupport", "TestTools", subprocess,
+                "App", "BSON", "CZlib", "FileStorage", "JSON", "Migration", "Outgoing", "ParseModel", "ParseStorage",
+                "Postgres", "ServerConfiguration", "TestSupport", "TestTools", subprocess,
             ],
             exclude: ["Samples", "make_dump.py", "make_forms.py"]),
         .testTarget(
@@ -421,7 +421,7 @@ let package = Package(
         .testTarget(
             name: "AppTests",
             dependencies: [
-                "App", "CloudExample", "Doctor", "FileStorage", "JSON", "LocalPostgres",
+                "App", "CloudExample", "Doctor", "FileStorage", "JSON", "LocalPostgres", "Migration",
                 "ParseModel",
                 "ParseStorage", "Postgres", "ServerConfiguration", "TestSupport", "TestTools", "RoostCommand", logging,
                 subprocess,

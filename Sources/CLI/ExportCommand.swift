@@ -1,8 +1,8 @@
 import App
 import ArgumentParser
 import JSON
+import Migration
 import ParseModel
-import ParseStorage
 
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

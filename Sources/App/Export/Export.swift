@@ -2,6 +2,7 @@ import Crypto
 import Encoding
 import FileStorage
 import JSON
+import Migration
 import ParseModel
 import ParseStorage
 import Platform

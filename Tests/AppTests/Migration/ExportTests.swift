@@ -2,8 +2,8 @@ import App
 import FileStorage
 import Foundation
 import JSON
+import Migration
 import ParseModel
-import ParseStorage
 import TestSupport
 import Testing
 

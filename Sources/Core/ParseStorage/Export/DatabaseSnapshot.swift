@@ -23,7 +23,7 @@ package struct DatabaseSnapshot: Sendable {
     /// Runs `body` in a transaction that sees the snapshot.
     ///
     /// - Throws: `PostgresError`, for example if the snapshot's connection was lost, or an error of `body`.
-    func read<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
+    package func read<R: Sendable>(_ body: @Sendable (PostgresSession) async throws -> R) async throws -> R {
         try await client.transaction(isolation: .repeatableRead, retries: 0, purpose: .administration) { session in
             _ = try await session.query("SET TRANSACTION SNAPSHOT \(SQL.literal(identifier))")
             _ = try await session.group([Self.readOnly, Self.unlimited])

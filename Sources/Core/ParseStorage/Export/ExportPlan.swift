@@ -3,13 +3,19 @@ import ParseModel
 import Postgres
 
 /// The plan for exporting a table: the fields of the class in REST format, and all other columns under their own names.
-struct ExportPlan: Sendable {
+package struct ExportPlan: Sendable {
     let plan: ReadPlan
     /// The selected columns in order, each with the Parse type of its values. The type is nil if no Parse type fits the
     /// column, which is then exported as PostgreSQL's JSON.
-    let fields: [(column: StoredTable.Column, type: FieldType?)]
+    package let fields: [(column: StoredTable.Column, type: FieldType?)]
 
-    init(_ schema: ClassSchema, _ table: StoredTable) {
+    /// The columns to select, as the list of a `SELECT`.
+    package var selectList: String { plan.selectList }
+    /// Whether the two permission lists are selected after the fields.
+    package var hasACL: Bool { plan.hasACL }
+
+    /// Plans the export of a class from its table.
+    package init(_ schema: ClassSchema, _ table: StoredTable) {
         var columns: [ReadPlan.Column] = []
         var fields: [(StoredTable.Column, FieldType?)] = []
         var selected: [String] = []

@@ -43,7 +43,7 @@ package struct StoredTable: Sendable {
 
     /// An SQL expression for the approximate size of a row in bytes, or nil if no column can be large. It doesn't read
     /// out-of-line values.
-    var rowSize: String? {
+    package var rowSize: String? {
         let lengths = columns.filter { !$0.isGenerated }.compactMap { column -> String? in
             let name = SQL.identifier(column.name)
             return switch PostgresType(rawValue: column.type) {
@@ -56,7 +56,7 @@ package struct StoredTable: Sendable {
     }
 
     /// The query for all tables on the search path except those of extensions.
-    static let listing = Statement(listing(size: "pg_total_relation_size(c.oid)"))
+    package static let listing = Statement(listing(size: "pg_total_relation_size(c.oid)"))
 
     /// Returns the query for a single table without its size, because computing sizes waits for locked tables.
     static func listing(of name: String) -> Statement {
@@ -75,7 +75,8 @@ package struct StoredTable: Sendable {
         """
     }
 
-    static func read(_ rows: PostgresResult) -> [Name: StoredTable] {
+    /// Returns the tables of a result of ``listing``.
+    package static func read(_ rows: PostgresResult) -> [Name: StoredTable] {
         var tables: [Name: StoredTable] = [:]
         for row in 0..<rows.rowCount {
             guard let name = rows.string(row, 0) else { continue }

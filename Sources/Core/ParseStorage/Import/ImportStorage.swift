@@ -7,9 +7,7 @@ import Postgres
 public final class ImportStorage {
     let connection: BulkConnection
 
-    /// Connects to the database.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Connects to the database. Throws `PostgresError`.
     public init(connectionString: String, logger: Logger) throws {
         connection = try BulkConnection(connectionString: connectionString, logger: logger)
         // A crash of the database loses rows and their progress record together, so commits needn't wait for the disk.
@@ -40,9 +38,7 @@ public final class ImportStorage {
         return true
     }
 
-    /// Returns the records of a source, one per class, oldest first.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Returns the records of a source, one per class, oldest first. Throws `PostgresError`.
     public func records(of source: String) throws -> [ImportRecord] {
         let rows = try connection.query(
             """
@@ -60,18 +56,14 @@ public final class ImportStorage {
         }
     }
 
-    /// Deletes unfinished imports of other sources, including their staging tables.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Deletes unfinished imports of other sources, including their staging tables. Throws `PostgresError`.
     public func discardOthers(than source: String) throws {
         let rows = try connection.query(
             "SELECT \"number\" FROM \"roost-import\" WHERE \"source\" <> $1 AND \"state\" <> 'done'", [.text(source)])
         for row in 0..<rows.rowCount { if let number = rows.int(row, 0) { try discard(number) } }
     }
 
-    /// Deletes a record, including its reports of rejected values and its staging table.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Deletes a record, including its reports of rejected values and its staging table. Throws `PostgresError`.
     public func discard(_ number: Int64) throws {
         try connection.transaction {
             try connection.query("DROP TABLE IF EXISTS \(SQL.identifier("roost-import:\(number)"))")
@@ -80,9 +72,7 @@ public final class ImportStorage {
         }
     }
 
-    /// Whether a table has no rows or doesn't exist.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Whether a table has no rows or doesn't exist. Throws `PostgresError`.
     public func isEmpty(_ table: String) throws -> Bool {
         let name = SQL.identifier(table)
         let known = try connection.query("SELECT to_regclass($1) IS NOT NULL", [.text(name)])
@@ -90,9 +80,7 @@ public final class ImportStorage {
         return try connection.query("SELECT NOT EXISTS (SELECT FROM \(name))").bool(0, 0) == true
     }
 
-    /// Whether the staging table has all columns that the import needs now.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Whether the staging table has all columns that the import needs now. Throws `PostgresError`.
     public func fits(_ record: ImportRecord, _ table: ImportTable) throws -> Bool {
         let rows = try connection.query(
             """
@@ -102,9 +90,7 @@ public final class ImportStorage {
         return rows.int(0, 0) == Int64(table.columns.count)
     }
 
-    /// Starts the import of a class: stores its record and creates its staging table.
-    ///
-    /// - Throws: `PostgresError`.
+    /// Starts the import of a class: stores its record and creates its staging table. Throws `PostgresError`.
     public func begin(_ table: ImportTable, source: String, mode: ImportRecord.Mode) throws -> ImportRecord {
         try connection.transaction {
             let rows = try connection.query(
@@ -153,9 +139,7 @@ public final class ImportStorage {
     }
 
     /// Waits until the imported rows are on disk. A complete import is also marked as such, and its reports of rejected
-    /// values are deleted, since they are in a file by then.
-    ///
-    /// - Throws: `PostgresError`.
+    /// values are deleted, since they are in a file by then. Throws `PostgresError`.
     public func finish(_ source: String, isWhole: Bool) throws {
         try connection.transaction {
             // A synchronous commit also flushes all earlier commits to disk, but only if it writes something.

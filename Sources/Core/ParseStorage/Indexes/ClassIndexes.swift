@@ -3,7 +3,7 @@ import ParseModel
 import Postgres
 
 /// Reads and changes the PostgreSQL indexes of one class.
-struct ClassIndexes {
+package struct ClassIndexes {
     let schema: ClassSchema
     let session: PostgresSession
 
@@ -90,7 +90,7 @@ struct ClassIndexes {
 
     /// The query for valid indexes whose names don't begin with `roost_` and that no server creates at startup: class,
     /// name, field, and the field's direction or kind. Parameter 1 is the list of classes.
-    static let handmade = """
+    package static let handmade = """
         SELECT t.relname::text, i.relname::text, \
         coalesce(a.attname::text, substring(k.text from '^to_tsvector[(]''[a-z]+''::regconfig, "?([A-Za-z0-9_]+)"?[)]$'), k.text), \
         CASE WHEN m.amname = 'gist' THEN '"2dsphere"' WHEN k.text LIKE 'to_tsvector(%' THEN '"text"' \
@@ -103,7 +103,8 @@ struct ClassIndexes {
         AND NOT starts_with(i.relname::text, 'roost_') AND \(isUsers) ORDER BY i.relname, n
         """
 
-    static func read(_ rows: PostgresResult) throws -> [Name: JSONObject] {
+    /// Returns the indexes of a result of ``handmade``, by class and name, in the format of the schemas API.
+    package static func read(_ rows: PostgresResult) throws -> [Name: JSONObject] {
         var classes: [Name: JSONObject] = [:]
         for row in 0..<rows.rowCount {
             guard let table = rows.string(row, 0), let name = rows.string(row, 1), let field = rows.string(row, 2),

@@ -119,7 +119,7 @@ package enum TableLayout {
 
     /// Parses a row of `_SCHEMA`. parse-server writes a different format after it deletes a field, which is also
     /// supported.
-    static func schema(name: String, row: JSONValue) -> ClassSchema {
+    package static func schema(name: String, row: JSONValue) -> ClassSchema {
         var schema = ClassSchema(name: name)
         for (field, json) in row["fields"]?.objectValue ?? [:] where !field.hasPrefix("_") {
             // The built-in type of a default column takes precedence over the row.

@@ -1,31 +1,22 @@
 import JSON
 import Postgres
 
-/// Formats the rows of one table for an export.
-protocol ExportRows: Sendable {
+/// Formats the rows of a class for an export, in the format of the REST API.
+package struct ClassRows: Sendable {
+    private let plan: ExportPlan
+    private let writer: RowWriter
+
+    /// Formats the rows that a plan selects, with the given URLs of files.
+    package init(plan: ExportPlan, links: FileLinks) {
+        self.plan = plan
+        writer = RowWriter(links: links, included: IncludedObjects())
+    }
+
     /// Appends one row, without separators.
-    func write(_ result: PostgresResult, _ row: Int, into writer: inout JSONWriter)
-}
-
-struct ClassRows: ExportRows {
-    let plan: ExportPlan
-    let writer: RowWriter
-
-    func write(_ result: PostgresResult, _ row: Int, into output: inout JSONWriter) {
+    package func write(_ result: PostgresResult, _ row: Int, into output: inout JSONWriter) {
         let extra =
             plan.plan.hasACL ? ExactPermissions.members(result, row, plan.plan.columns.count) : []
         writer.write(result, row, plan.plan, node: nil, extra: extra, into: &output)
-    }
-}
-
-/// Formats the rows of a relation as pairs of ids.
-struct RelationRows: ExportRows {
-    func write(_ result: PostgresResult, _ row: Int, into writer: inout JSONWriter) {
-        writer.raw("{\"owningId\":")
-        result.withBytes(row, 0) { writer.string(utf8: $0) }
-        writer.raw(",\"relatedId\":")
-        result.withBytes(row, 1) { writer.string(utf8: $0) }
-        writer.byte(UInt8(ascii: "}"))
     }
 }
 

@@ -3,7 +3,7 @@ import JSON
 import ParseModel
 
 /// Formats values in MongoDB's canonical Extended JSON (version 2), with the types that parse-server stores.
-enum MongoValue {
+enum ExtendedJSONWriter {
     /// Appends a number as parse-server's driver stores it: as a 32-bit integer if possible, otherwise as a double.
     static func number(_ number: Double, into writer: inout JSONWriter) {
         if let integer = Int32(exactly: number), integer != 0 || number.sign == .plus {

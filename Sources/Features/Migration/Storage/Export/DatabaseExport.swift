@@ -1,6 +1,7 @@
 import JSON
 import OrderedCollections
 public import ParseModel
+public import ParseStorage
 public import Postgres
 
 /// A consistent snapshot of a database for export.
@@ -146,7 +147,7 @@ public struct DatabaseExport: Sendable {
         }
         let plan = ExportPlan(schema, stored)
         let table = SQL.identifier(schema.name)
-        var statement = Statement("SELECT \(plan.plan.selectList) FROM \(table)")
+        var statement = Statement("SELECT \(plan.selectList) FROM \(table)")
         var sizes = stored.rowSize.map { Statement("SELECT \($0) FROM \(table)") }
         if let since = request.since, stored.column("updatedAt")?.type == PostgresType.timestamptz.rawValue {
             // parse-server doesn't set `updatedAt` of job statuses.
@@ -157,13 +158,12 @@ public struct DatabaseExport: Sendable {
             sizes?.sql += condition
             sizes?.parameters = parameters
         }
-        let writer = RowWriter(links: request.links, included: IncludedObjects())
         return Table(
             name: schema.name, isRelation: false, estimatedRows: stored.estimatedRows,
             source: Source(
                 statement: statement, sizes: sizes,
                 rows: request.form == .mongo
-                    ? MongoRows(plan: plan, className: schema.name) : ClassRows(plan: plan, writer: writer)))
+                    ? MongoRows(plan: plan, className: schema.name) : ClassRows(plan: plan, links: request.links)))
     }
 
     private static func description(_ schema: ClassSchema, _ handmade: JSONObject, _ form: Form) -> [UInt8] {

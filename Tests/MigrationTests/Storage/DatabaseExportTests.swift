@@ -1,4 +1,5 @@
 import JSON
+import Migration
 import ParseModel
 import ParseStorage
 import Postgres

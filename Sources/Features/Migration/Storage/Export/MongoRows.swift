@@ -1,5 +1,6 @@
 import JSON
 import ParseModel
+import ParseStorage
 import Postgres
 
 /// Formats the rows of a class as parse-server stores them in MongoDB.
@@ -20,7 +21,7 @@ struct MongoRows: ExportRows {
         for (index, (column, type)) in plan.fields.enumerated() where !result.isNull(row, index) {
             write(result, row, index, column.name, type, into: &writer)
         }
-        if plan.plan.hasACL { writePermissions(result, row, plan.fields.count, into: &writer) }
+        if plan.hasACL { writePermissions(result, row, plan.fields.count, into: &writer) }
         if writer.count > start {
             writer.replace(at: start, with: UInt8(ascii: "{"))
         } else {
@@ -43,7 +44,7 @@ struct MongoRows: ExportRows {
             guard let providers = result.json(row, index)?.objectValue else { return }
             for (provider, data) in providers {
                 key("_auth_data_\(provider)", &writer)
-                MongoValue.nested(data, into: &writer)
+                ExtendedJSONWriter.nested(data, into: &writer)
             }
             return
         }
@@ -54,10 +55,10 @@ struct MongoRows: ExportRows {
         key(Self.ownNames[Name(className)]?[Name(name)] ?? Self.names[Name(name)] ?? name, &writer)
         switch type {
         case .string?, .file?: writer.string(result.string(row, index) ?? "")
-        case .number?: MongoValue.number(result.double(row, index) ?? 0, into: &writer)
+        case .number?: ExtendedJSONWriter.number(result.double(row, index) ?? 0, into: &writer)
         case .boolean?: writer.bool(result.bool(row, index) ?? false)
         case .date?:
-            MongoValue.date(ParseDate(milliseconds: result.timestamp(row, index) ?? 0), into: &writer)
+            ExtendedJSONWriter.date(ParseDate(milliseconds: result.timestamp(row, index) ?? 0), into: &writer)
         case .geoPoint?:
             write([result.point(row, index) ?? (x: 0, y: 0)], into: &writer)
         case .polygon?:
@@ -65,7 +66,7 @@ struct MongoRows: ExportRows {
             write(result.polygon(row, index) ?? [], into: &writer)
             writer.raw("]]}")
         case .bytes?, .object?, .array?, .pointer?, .acl?, .relation?, nil:
-            MongoValue.nested(result.json(row, index) ?? .null, into: &writer)
+            ExtendedJSONWriter.nested(result.json(row, index) ?? .null, into: &writer)
         }
     }
 
@@ -73,9 +74,9 @@ struct MongoRows: ExportRows {
         for (index, point) in points.enumerated() {
             if index > 0 { writer.byte(UInt8(ascii: ",")) }
             writer.byte(UInt8(ascii: "["))
-            MongoValue.coordinate(point.x, into: &writer)
+            ExtendedJSONWriter.coordinate(point.x, into: &writer)
             writer.byte(UInt8(ascii: ","))
-            MongoValue.coordinate(point.y, into: &writer)
+            ExtendedJSONWriter.coordinate(point.y, into: &writer)
             writer.byte(UInt8(ascii: "]"))
         }
     }
@@ -123,7 +124,7 @@ enum MongoSchema {
         if !options.isEmpty { metadata["fields_options"] = .object(options) }
         if !metadata.isEmpty { document["_metadata"] = .object(metadata) }
         var writer = JSONWriter()
-        MongoValue.nested(.object(document), into: &writer)
+        ExtendedJSONWriter.nested(.object(document), into: &writer)
         return writer.bytes
     }
 
