@@ -352,9 +352,9 @@ let package = Package(
         .testTarget(
             name: "ParseStorageTests",
             dependencies: [
-                "Console", "JSON", "Limits", "ParseModel", "ParseStorage", "Postgres", "TestSupport", "TestTools",
-                ordered,
-                logging,
+                "Console", "JSON", "Limits", "Migration", "ParseModel", "ParseStorage", "Postgres", "TestSupport",
+                "TestTools",
+                ordered, logging,
             ]),
         .testTarget(
             name: "RulesTests", dependencies: ["JSON", "ParseModel", "Rules", "ServerConfiguration", ordered]),

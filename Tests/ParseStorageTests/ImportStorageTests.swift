@@ -1,5 +1,5 @@
+import Migration
 import ParseModel
-import ParseStorage
 import TestSupport
 import Testing
 

@@ -20,7 +20,7 @@ public enum ProcessLock: Int64, Sendable {
     case dataImport = 0x526F_6F73_744D
 
     /// PostgreSQL's key of the lock, as an SQL expression.
-    var key: String { Self.number(rawValue) }
+    package var key: String { Self.number(rawValue) }
 
     /// Returns an SQL expression for an advisory lock key: the number itself in the schema `public`, a hash of it in
     /// any other. PostgreSQL shares advisory locks across all schemas of a database.

@@ -6,7 +6,8 @@ import Postgres
 /// parse-server's table layout for classes. Roost and parse-server must each be able to run on tables that the other
 /// created.
 package enum TableLayout {
-    static let classesWithoutACL: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
+    /// The classes whose tables have no permission lists.
+    package static let classesWithoutACL: Set<Name> = ["_Hooks", "_GlobalConfig", "_GraphQLConfig"]
 
     /// Returns the SQL type of a field's column, or nil for types without a column.
     package static func columnType(_ type: FieldType) -> String? {
@@ -22,7 +23,8 @@ package enum TableLayout {
         }
     }
 
-    static func parameterType(_ type: FieldType) -> PostgresType {
+    /// Returns the type of a field's values as parameters.
+    package static func parameterType(_ type: FieldType) -> PostgresType {
         switch type {
         case .string, .pointer, .file, .acl, .relation: .text
         case .number: .float8
@@ -44,7 +46,7 @@ package enum TableLayout {
     }
 
     /// Whether a field has a column. `_User.password` has none, because only its hash is stored.
-    static func hasColumn(_ field: String, of className: String, type: FieldType) -> Bool {
+    package static func hasColumn(_ field: String, of className: String, type: FieldType) -> Bool {
         guard columnType(type) != nil else { return false }
         // Only system classes have exceptions.
         guard className.utf8.first == UInt8(ascii: "_") else { return true }

@@ -1,4 +1,5 @@
 public import Logging
+import ParseStorage
 import Postgres
 
 /// The target database of an import: its progress records and staging tables, over a separate connection.

@@ -1,5 +1,6 @@
 import JSON
 public import ParseModel
+public import ParseStorage
 
 extension SchemaCatalog {
     /// Creates a class or extends it to match an import source. Missing fields and indexes are added, and permissions

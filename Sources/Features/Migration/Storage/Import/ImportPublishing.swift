@@ -1,4 +1,5 @@
 import JSON
+import ParseStorage
 import Postgres
 
 /// Publishes the rows loaded for a class in one transaction.

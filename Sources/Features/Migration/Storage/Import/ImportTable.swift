@@ -1,5 +1,6 @@
 public import JSON
 public import ParseModel
+import ParseStorage
 public import Postgres
 
 /// The table of a class or a relation, as the target of an import.
