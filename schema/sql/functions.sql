@@ -241,6 +241,23 @@ BEGIN
 END
 $$;
 
+-- Adds the size of a value to those of a list that an aggregation builds. Raises RS102 if they exceed `most` bytes, before
+-- the list takes more memory. The empty path decompresses a value from a table.
+CREATE OR REPLACE FUNCTION roost_grown(total bigint, value jsonb, most int) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+    total := total + pg_column_size(value #> '{}');
+    IF total > most THEN
+        RAISE EXCEPTION 'A computed list is larger than % MB', trim_scale(round(most / 1048576.0, 2)) USING ERRCODE = 'RS102';
+    END IF;
+    RETURN total;
+END
+$$;
+
+-- Returns the size of all values, in bytes. Missing values don't count.
+CREATE OR REPLACE AGGREGATE roost_size(value jsonb, most int) (
+    SFUNC = roost_grown, STYPE = bigint, INITCOND = 0, PARALLEL = SAFE);
+
 -- Rounds a number to some digits after the decimal point (-20 to 100). A tie becomes the even digit.
 CREATE OR REPLACE FUNCTION roost_rounded(number double precision, digits int) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
@@ -596,21 +613,29 @@ BEGIN
 END
 $$;
 
--- Merges objects. Members of later objects win. Missing objects and null are skipped.
-CREATE OR REPLACE FUNCTION roost_merged(objects jsonb) RETURNS jsonb
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
-DECLARE
-    part jsonb;
-    result jsonb := '{}';
+-- Adds the members of an object to another. A missing object and null are skipped. Raises RS102 if the result exceeds
+-- `most` bytes.
+CREATE OR REPLACE FUNCTION roost_extended(result jsonb, part jsonb, most int) RETURNS jsonb
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
-    FOR part IN SELECT o FROM jsonb_array_elements(objects) AS l(o) WHERE o <> 'null' LOOP
-        IF roost_rank(part) <> 4 THEN
-            RAISE EXCEPTION '$mergeObjects requires object inputs, not %', roost_type(part) USING ERRCODE = 'RS102';
-        END IF;
-        result := roost_bounded(result || part);
-    END LOOP;
+    IF part IS NULL OR part = 'null' THEN RETURN result; END IF;
+    IF jsonb_typeof(part) <> 'object' OR part ->> '__type' = 'Date' THEN
+        RAISE EXCEPTION '$mergeObjects requires object inputs, not %', CASE jsonb_typeof(part) WHEN 'object' THEN 'date'
+            WHEN 'number' THEN 'double' WHEN 'boolean' THEN 'bool' ELSE jsonb_typeof(part) END USING ERRCODE = 'RS102';
+    END IF;
+    result := result || part;
+    IF pg_column_size(result) > most THEN
+        RAISE EXCEPTION 'A computed value is larger than % MB', trim_scale(round(most / 1048576.0, 2)) USING ERRCODE = 'RS102';
+    END IF;
     RETURN result;
 END
+$$;
+
+-- Merges objects in their order. Members of later objects win.
+CREATE OR REPLACE AGGREGATE roost_merged(part jsonb, most int) (
+    SFUNC = roost_extended, STYPE = jsonb, INITCOND = '{}', PARALLEL = SAFE);
+CREATE OR REPLACE FUNCTION roost_merged(objects jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT roost_merged(part, 16777216 ORDER BY place) FROM jsonb_array_elements(objects) WITH ORDINALITY AS o(part, place)
 $$;
 
 -- Returns the members of an object as a list of names and values, or null for a missing value and null.

@@ -222,15 +222,6 @@ import Testing
                 #expect(answer.status == 400 && [102, 105].contains(answer.code ?? 0), "\(expression): \(answer.text)")
                 #expect(answer.json["error"]?.stringValue?.contains(name) == true, "\(expression): \(answer.text)")
             }
-            // A value must not be able to double in size with each element of a list.
-            let doubled: JSONValue = [
-                "$reduce": [
-                    "input": ["$map": ["input": .array([JSONValue](repeating: 1, count: 60)), "in": 1]],
-                    "initialValue": "text", "in": ["$concat": ["$$value", "$$value"]],
-                ]
-            ]
-            let answer = try await Self.value(server, doubled, ofDocument: ofDocument)
-            #expect(answer.code == 102 && answer.text.contains("16 MB"), "\(answer.text)")
         }
     }
 

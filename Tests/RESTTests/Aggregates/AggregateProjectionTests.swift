@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("Rejects a value that doubles with each stage once it exceeds 16 MB")
+    @Test("Rejects a value that doubles with each stage or list element once it exceeds 16 MB")
     func growth() async throws {
         try await TestServer.run { server in
             try await Self.make(server)
@@ -62,10 +62,44 @@ import Testing
             let nested: JSONValue = ["$set": ["v": ["$v", "$v"]]]
             let replacement: JSONValue = ["input": "$v", "find": "a", "replacement": "$v"]
             let replaced: JSONValue = ["$set": ["v": ["$replaceAll": replacement]]]
-            for stage in [text, nested, replaced] {
+            let list: JSONValue = ["$map": ["input": .array([JSONValue](repeating: 1, count: 60)), "in": 1]]
+            let sum: JSONValue = ["$concat": ["$$value", "$$value"]]
+            let reduced: JSONValue = ["$set": ["v": ["$reduce": ["input": list, "initialValue": "text", "in": sum]]]]
+            for stage in [text, nested, replaced, reduced] {
                 let stages: [JSONValue] = [["$set": ["v": "aa"]]] + Array(repeating: stage, count: 40)
                 let answer = try await Sales.aggregate(server, .array(stages), "Row")
                 #expect(answer.code == 102 && answer.text.contains("16 MB"), "\(stage): \(answer.text)")
+            }
+        }
+    }
+
+    @Test("Rejects lists that exceed 16 MB or, in a group, their share of it")
+    func lists() async throws {
+        try await TestServer.run { server in
+            for _ in 0..<4 { _ = try await server.create("Large", ["o": ["k": "", "id": ""]]) }
+            // The table stores these values compressed to a hundredth.
+            try await server.execute(
+                "UPDATE \"Large\" SET \"o\" = jsonb_build_object('k', repeat('a', 5000000), 'id', \"objectId\")")
+            func group(_ lists: JSONObject) -> JSONValue { ["$group": .object(lists.merging(["_id": .null]) { $1 })] }
+            let count: JSONValue = ["$project": ["_id": 0, "n": ["$size": "$l"]]]
+            let table: [(JSONValue, String)] = [
+                ([group(["l": ["$push": "$o"]])], "16 MB"), ([group(["l": ["$addToSet": "$o"]])], "16 MB"),
+                ([group(["l": ["$push": "$$ROOT"]])], "16 MB"),
+                ([group(["l": ["$mergeObjects": ["$arrayToObject": [[["$objectId", "$o"]]]]]])], "16 MB"),
+                ([["$limit": 2], group(["l": ["$push": "$o"], "m": ["$push": "$o"]])], "8 MB"),
+                ([["$facet": ["a": [["$limit": 2]], "b": [["$limit": 2]]]]], "16 MB"),
+                ([["$lookup": ["from": "Large", "pipeline": [], "as": "l"]]], "16 MB"),
+                ([["$project": ["l": ["$map": ["input": [1, 2, 3, 4], "in": "$o"]]]]], "16 MB"),
+                ([["$limit": 3], group(["l": ["$push": "$o"], "f": ["$first": "$o"]]), count], "{\"n\":3}"),
+                (
+                    [group(["l": ["$addToSet": "$o.k"], "m": ["$mergeObjects": "$o"], "x": ["$max": "$o"]]), count],
+                    "{\"n\":1}"
+                ),
+            ]
+            for (pipeline, text) in table {
+                let answer = try await Sales.aggregate(server, pipeline, "Large")
+                #expect(
+                    answer.status == (text.hasSuffix("MB") ? 400 : 200) && answer.text.contains(text), "\(pipeline)")
             }
         }
     }

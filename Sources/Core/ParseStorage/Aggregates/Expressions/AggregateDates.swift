@@ -83,39 +83,13 @@ extension AggregateExpressions {
     }
 
     /// A time zone that converts SQL times.
-    enum Zone {
-        case universal
-        /// The offset from UTC in minutes, as SQL.
-        case offset(String)
-        /// The name of the zone, as SQL.
-        case named(String)
-
+    struct Zone {
         /// The zone's name or its offset in minutes, as an SQL text, or NULL for UTC.
-        var name: String {
-            switch self {
-            case .universal: "NULL"
-            case .offset(let minutes): "\(minutes)::int::text"
-            case .named(let name): name
-            }
-        }
-
+        var name = "NULL"
         /// Converts a UTC time to local time.
-        func local(_ utc: String) -> String {
-            switch self {
-            case .universal: utc
-            case .offset(let minutes): "(\(utc) + make_interval(mins => \(minutes)::int))"
-            case .named(let name): "(\(utc) AT TIME ZONE 'UTC' AT TIME ZONE \(name))"
-            }
-        }
-
+        var local: (_ utc: String) -> String = { $0 }
         /// Converts a local time to UTC.
-        func utc(_ local: String) -> String {
-            switch self {
-            case .universal: local
-            case .offset(let minutes): "(\(local) - make_interval(mins => \(minutes)::int))"
-            case .named(let name): "(\(local) AT TIME ZONE \(name) AT TIME ZONE 'UTC')"
-            }
-        }
+        var utc: (_ local: String) -> String = { $0 }
     }
 
     /// Reads an offset (`+05:30`) or a zone name, which PostgreSQL checks. Nil means UTC. Throws 102 for other values.
@@ -124,7 +98,7 @@ extension AggregateExpressions {
         let unknown = ParseError(
             ParseError.invalidQuery, "unrecognized time zone identifier: \"\(zone.stringValue ?? zone.text)\"")
         guard let name = zone.stringValue, name.utf8.count <= 64, !name.utf8.contains(0) else { throw unknown }
-        if name == "UTC" || name == "GMT" || name == "Z" { return .universal }
+        if name == "UTC" || name == "GMT" || name == "Z" { return Zone() }
         if let sign = name.utf8.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
             let digits = name.utf8.dropFirst().filter { $0 != UInt8(ascii: ":") }
             guard digits.count == 2 || digits.count == 4, digits.allSatisfy({ (48...57).contains($0) }),
@@ -132,9 +106,15 @@ extension AggregateExpressions {
             else { throw unknown }
             let minutes = digits.count == 2 ? number * 60 : number / 100 * 60 + number % 100
             guard number % 100 < 60 || digits.count == 2, minutes < 24 * 60 else { throw unknown }
-            return .offset(builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes))))
+            let offset = "\(builder.bind(.int(Int64(sign == UInt8(ascii: "-") ? -minutes : minutes))))::int"
+            return Zone(
+                name: "\(offset)::text", local: { "(\($0) + make_interval(mins => \(offset)))" },
+                utc: { "(\($0) - make_interval(mins => \(offset)))" })
         }
         // Looking up a zone is slow, because PostgreSQL reads all its zones. A subquery runs only once per statement.
-        return .named("(SELECT roost_zone(\(builder.bind(.text(name)))))")
+        let known = "(SELECT roost_zone(\(builder.bind(.text(name)))))"
+        return Zone(
+            name: known, local: { "(\($0) AT TIME ZONE 'UTC' AT TIME ZONE \(known))" },
+            utc: { "(\($0) AT TIME ZONE \(known) AT TIME ZONE 'UTC')" })
     }
 }

@@ -133,45 +133,31 @@ enum AggregateOperators {
         return "(\(parts.joined(separator: " || ")))"
     }
 
+    /// The array operators with a fixed number of operands.
+    private static let arrayOperands: [Name: Int] = [
+        "$arrayElemAt": 2, "$first": 1, "$last": 1, "$reverseArray": 1, "$size": 1, "$isArray": 1, "$setIsSubset": 2,
+        "$setDifference": 2,
+    ]
+
     /// Compiles an array operator, or returns nil for other operators. Throws 102 for too few or too many operands.
     private static func array(_ name: String, _ arguments: [String]) throws(ParseError) -> String? {
-        func exactly(_ count: Int) throws(ParseError) {
-            guard arguments.count == count else {
-                throw ParseError(
-                    ParseError.invalidQuery,
-                    "Expression \(name) takes exactly \(count) arguments. \(arguments.count) were passed in.")
-            }
+        let count = name == "$setEquals" ? max(arguments.count, 2) : arrayOperands[Name(name)] ?? arguments.count
+        guard arguments.count == count else {
+            throw ParseError(
+                ParseError.invalidQuery,
+                "Expression \(name) takes exactly \(count) arguments. \(arguments.count) were passed in.")
         }
-        let list = list(arguments)
+        let (list, operands) = (list(arguments), arguments.joined(separator: ", "))
         switch name {
-        // `$arrayElemAt`, `$first` and `$last` get here only with a wrong number of operands.
-        case "$arrayElemAt":
-            try exactly(2)
-            return nil
-        case "$first", "$last", "$reverseArray":
-            try exactly(1)
-            return "roost_reversed(\(arguments[0]))"
+        case "$reverseArray": return "roost_reversed(\(operands))"
         case "$slice":
-            guard arguments.count == 2 || arguments.count == 3 else { throw unknown(name) }
-            return "roost_slice(\((arguments + ["NULL"]).prefix(3).joined(separator: ", ")))"
-        case "$size":
-            try exactly(1)
-            return "to_jsonb(jsonb_array_length(roost_list(\(arguments[0]), '$size', false)))"
-        case "$isArray":
-            try exactly(1)
-            return "to_jsonb(COALESCE(jsonb_typeof(\(arguments[0])) = 'array', FALSE))"
-        case "$setEquals":
-            guard arguments.count > 1 else {
-                try exactly(2)
-                return nil
-            }
-            return "roost_set_equals(\(list))"
-        case "$setIsSubset":
-            try exactly(2)
-            return "to_jsonb(roost_set_difference(\(arguments[0]), \(arguments[1]), '$setIsSubset', false) = '[]')"
-        case "$setDifference":
-            try exactly(2)
-            return "roost_set_difference(\(arguments[0]), \(arguments[1]), '$setDifference', true)"
+            guard count == 2 || count == 3 else { throw unknown(name) }
+            return "roost_slice(\(operands)\(count == 2 ? ", NULL" : ""))"
+        case "$size": return "to_jsonb(jsonb_array_length(roost_list(\(operands), '$size', false)))"
+        case "$isArray": return "to_jsonb(COALESCE(jsonb_typeof(\(operands)) = 'array', FALSE))"
+        case "$setEquals": return "roost_set_equals(\(list))"
+        case "$setIsSubset": return "to_jsonb(roost_set_difference(\(operands), '$setIsSubset', false) = '[]')"
+        case "$setDifference": return "roost_set_difference(\(operands), '$setDifference', true)"
         case "$setUnion": return "roost_set_union(\(list))"
         case "$setIntersection": return "roost_set_intersection(\(list))"
         case "$concatArrays": return "roost_concatenated(\(list))"

@@ -9,22 +9,15 @@ enum AggregateRow {
     ///
     /// - Parameter fields: The fields to include, or nil for all.
     static func document(_ schema: ClassSchema, _ fields: Set<Name>? = nil) -> String {
-        var members: [(name: String, value: String)] = []
-        var missing: [String] = []
-        var parts: [String] = []
-        func endPart() {
-            guard !members.isEmpty else { return }
-            parts.append("(\(Self.object(members)) - ARRAY[\(missing.joined(separator: ", "))])")
-            (members, missing) = ([], [])
+        let columns = schema.fields.filter { name, field in
+            TableLayout.hasColumn(name.text, of: schema.name, type: field.type) && fields?.contains(name) ?? true
+        }.map { name, field in (column: SQL.identifier(name.text), name: SQL.literal(name.text), type: field.type) }
+        let parts = stride(from: 0, to: columns.count, by: maxMembers).map { start in
+            let some = columns[start..<min(start + maxMembers, columns.count)]
+            let missing = some.map { "CASE WHEN \($0.column) IS NULL THEN \($0.name) END" }
+            let members = some.map { (name: $0.name, value: value($0.column, $0.type)) }
+            return "(\(object(members)) - ARRAY[\(missing.joined(separator: ", "))])"
         }
-        for (name, field) in schema.fields
-        where TableLayout.hasColumn(name.text, of: schema.name, type: field.type) && fields?.contains(name) ?? true {
-            let (column, name) = (SQL.identifier(name.text), SQL.literal(name.text))
-            members.append((name, Self.value(column, field.type)))
-            missing.append("CASE WHEN \(column) IS NULL THEN \(name) END")
-            if members.count == Self.maxMembers { endPart() }
-        }
-        endPart()
         return parts.isEmpty ? "'{}'::jsonb" : "(\(parts.joined(separator: " || ")))"
     }
 
@@ -43,6 +36,16 @@ enum AggregateRow {
         case .pointer, .date: whenPresent(column, FilterCompiler.jsonValue(column, type))
         default: FilterCompiler.jsonValue(column, type)
         }
+    }
+
+    /// The maximum bytes of the lists that a stage or operator adds to a document, as in MongoDB's documents. PostgreSQL
+    /// takes several times as much memory while it builds a list.
+    static let listBytes = 16 * 1024 * 1024
+
+    /// Returns the SQL of a list with the values of a subquery's column, `[]` if `aggregate` is NULL. The statement fails
+    /// as soon as the list exceeds its share of ``listBytes``.
+    static func list(_ aggregate: String, of column: String, amongLists lists: Int = 1) -> String {
+        "CASE WHEN roost_size(\(column), \(listBytes / lists)) >= 0 THEN COALESCE(\(aggregate), '[]') END"
     }
 
     private static func whenPresent(_ column: String, _ value: String) -> String {

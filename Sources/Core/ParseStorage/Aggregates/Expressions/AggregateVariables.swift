@@ -46,9 +46,8 @@ extension AggregateExpressions {
     private mutating func map(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String {
         let members = try AggregateOperand.members(of: operand, "$map", ["input", "as", "in"])
         guard let input = members["input"], let result = members["in"] else { throw AggregateOperand.malformed("$map") }
-        return try elements("$map", input, members, document) { compiler, item, place throws(ParseError) in
-            let value = try compiler.expression(result, document)
-            return ("jsonb_agg(\(value) ORDER BY \(place))", "")
+        return try elements("$map", input, members, document) { compiler, _ throws(ParseError) in
+            (try compiler.expression(result, document), "")
         }
     }
 
@@ -59,24 +58,23 @@ extension AggregateExpressions {
         guard let input = members["input"], let condition = members["cond"] else {
             throw AggregateOperand.malformed(name)
         }
-        var limit: String?
-        if let given = try AggregateOperand.number("limit", of: members, name) {
-            guard let count = Int64(exactly: given), count > 0 else {
-                throw ParseError(ParseError.invalidQuery, "$filter: limit must be a whole number of at least 1")
-            }
-            limit = builder.bind(.int(count))
+        let found = try elements(name, input, members, document) { compiler, item throws(ParseError) in
+            (item, "WHERE \(try compiler.truth(condition, document))")
         }
-        return try elements(name, input, members, document) { compiler, item, place throws(ParseError) in
-            let found = "jsonb_agg(\(item) ORDER BY \(place))"
-            let some = limit.map { "roost_slice(COALESCE(\(found), '[]'), '0', to_jsonb(\($0)))" }
-            return (some ?? found, "WHERE \(try compiler.truth(condition, document))")
+        guard let given = try AggregateOperand.number("limit", of: members, name) else { return found }
+        guard let count = Int64(exactly: given), count > 0 else {
+            throw ParseError(ParseError.invalidQuery, "$filter: limit must be a whole number of at least 1")
         }
+        return "roost_slice(\(found), '0', to_jsonb(\(builder.bind(.int(count)))))"
     }
 
-    /// Aggregates the elements of a list. In the expressions that `body` compiles, the current element is a variable.
+    /// Compiles a list with a value for each element of another list. In the expressions that `body` compiles, the current
+    /// element is a variable.
+    ///
+    /// - Parameter body: Returns the value and a WHERE clause, given the column of the current element.
     private mutating func elements(
         _ name: String, _ input: JSONValue, _ members: JSONObject, _ document: AggregateDocument,
-        _ body: (inout AggregateExpressions, _ item: String, _ place: String) throws(ParseError) -> (String, String)
+        _ body: (inout AggregateExpressions, _ item: String) throws(ParseError) -> (value: String, condition: String)
     ) throws(ParseError) -> String {
         let variable = Name(try AggregateOperand.text("as", of: members, name) ?? "this")
         try AggregateNames.checkVariable(variable)
@@ -85,9 +83,15 @@ extension AggregateExpressions {
         let outer = variables
         defer { variables = outer }
         variables[variable] = item
-        let (aggregate, condition) = try body(&self, item, place)
-        return "(SELECT CASE WHEN \(all) IS NULL THEN 'null'::jsonb ELSE (SELECT COALESCE(\(aggregate), '[]') "
-            + "FROM jsonb_array_elements(\(all)) WITH ORDINALITY AS _items(\(item), \(place)) \(condition)) "
+        let (value, condition) = try body(&self, item)
+        var results = "jsonb_array_elements(\(all)) WITH ORDINALITY AS _items(\(item), \(place)) \(condition)"
+        var aggregate = "COALESCE(jsonb_agg(\(item) ORDER BY \(place)), '[]')"
+        if value != item {
+            let result = uniqueName("result")
+            results = "(SELECT \(value) AS \(result), \(place) FROM \(results) OFFSET 0) AS _results"
+            aggregate = AggregateRow.list("jsonb_agg(\(result) ORDER BY \(place))", of: result)
+        }
+        return "(SELECT CASE WHEN \(all) IS NULL THEN 'null'::jsonb ELSE (SELECT \(aggregate) FROM \(results)) "
             + "END FROM (SELECT roost_list(\(list), '\(name)', true) AS \(all) OFFSET 0) AS _list)"
     }
 

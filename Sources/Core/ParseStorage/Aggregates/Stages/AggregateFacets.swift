@@ -13,6 +13,7 @@ extension AggregateCompiler {
         }
         let shared = expressions.uniqueName("facet")
         var members: [(name: String, value: String)] = []
+        var queries: [String] = []
         for (field, pipeline) in facets {
             guard !field.text.utf8.contains(UInt8(ascii: ".")) else {
                 throw ParseError(ParseError.invalidQuery, "$facet: the name \(field) must not contain '.'")
@@ -27,9 +28,13 @@ extension AggregateCompiler {
                     ParseError.invalidQuery, "\(stage.name) is not allowed to be used within a $facet stage")
             }
             let documents = try self.pipeline(stages, input.replaced(by: "SELECT * FROM \(shared)"))
+            queries.append("SELECT \(queries.count) AS facet, doc FROM (\(documents)) AS _found")
             members.append(
-                ("\(name)::text", "COALESCE((SELECT jsonb_agg(doc) FROM (\(documents)) AS _found), '[]'::jsonb)"))
+                ("\(name)::text", "COALESCE(jsonb_agg(doc) FILTER (WHERE facet = \(members.count)), '[]')"))
         }
-        return "WITH \(shared) AS MATERIALIZED (\(input.query)) SELECT \(AggregateRow.object(members)) AS doc"
+        // All lists together have the size limit of one.
+        let found = AggregateInput.documents(query: queries.joined(separator: " UNION ALL ")).source
+        let document = AggregateRow.list(AggregateRow.object(members), of: "doc")
+        return "WITH \(shared) AS MATERIALIZED (\(input.query)) SELECT \(document) AS doc \(found)"
     }
 }

@@ -31,21 +31,31 @@ extension AggregateCompiler {
     ) throws(ParseError) -> String {
         var members = [("'objectId'", key.displayed)]
         var columns = ["\(key.value) AS grouped"]
-        for (field, accumulator) in accumulators {
+        // Each row gets its position, since grouping loses the order, and the values of lists, to compute them only once.
+        var inputs = [input.everything, "row_number() OVER () AS \(Self.place)"]
+        let parsed = try accumulators.map { field, operand throws(ParseError) in
+            (field, try Self.accumulator(operand))
+        }
+        let lists = parsed.count { Self.listAccumulators.contains($0.1.name) }
+        for (field, accumulator) in parsed {
             guard !field.text.utf8.contains(UInt8(ascii: ".")) else {
                 throw ParseError(ParseError.invalidQuery, "The field name '\(field)' cannot contain '.'")
             }
             let name = expressions.builder.bind(.text(try AggregateNames.checked(field.text)))
             members.append(("\(name)::text", "a\(columns.count)"))
-            columns.append("\(try self.accumulator(accumulator, input.document)) AS a\(columns.count)")
+            var value = try accumulation(accumulator.name, accumulator.argument, input.document)
+            if Self.listAccumulators.contains(accumulator.name) {
+                let column = "\(Self.place)\(columns.count)"
+                inputs.append("\(value) AS \(column)")
+                value = Self.list(accumulator.name, column, lists)
+            }
+            columns.append("\(value) AS a\(columns.count)")
         }
-        // Grouping loses the order of the documents, so each row gets its position first.
-        let isOrdered = columns.contains { $0.contains("ORDER BY \(Self.place)") }
-        let positions = "SELECT \(input.everything), row_number() OVER () AS \(Self.place) \(input.source)"
-        let from = isOrdered ? input.replaced(by: positions).source : input.source
+        let isOrdered = columns.contains { $0.contains(Self.place) }
+        let rows = input.replaced(by: "SELECT \(inputs.joined(separator: ", ")) \(input.source)")
         let keys = (["1"] + hidden).joined(separator: ", ")
-        return "SELECT \(AggregateRow.object(members)) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) "
-            + "GROUP BY \(keys)) AS r"
+        return "SELECT \(AggregateRow.object(members)) AS doc FROM (SELECT \(columns.joined(separator: ", ")) "
+            + "\((isOrdered ? rows : input).source) GROUP BY \(keys)) AS r"
     }
 
     private static let place = "_roost_place"
@@ -73,19 +83,32 @@ extension AggregateCompiler {
         return (value, "grouped")
     }
 
-    private mutating func accumulator(_ operand: JSONValue, _ document: AggregateDocument) throws(ParseError) -> String
-    {
+    private static func accumulator(_ operand: JSONValue) throws(ParseError) -> (name: Name, argument: JSONValue) {
         guard let object = operand.objectValue, object.count == 1, let (name, argument) = object.elements.first
         else { throw AggregateOperand.malformed("$group") }
-        guard name != "$push", name != "$addToSet", let list = argument.arrayValue else {
-            return try accumulation(name, argument, document)
-        }
+        guard name != "$push", name != "$addToSet", let list = argument.arrayValue else { return (name, argument) }
         guard list.count == 1 else {
             throw ParseError(ParseError.invalidQuery, "The \(name) accumulator is a unary operator")
         }
-        return try accumulation(name, list[0], document)
+        return (name, list[0])
     }
 
+    /// The accumulators whose results grow with the number of rows.
+    private static let listAccumulators: Set<Name> = ["$push", "$addToSet", "$mergeObjects"]
+
+    private static func list(_ name: Name, _ column: String, _ lists: Int) -> String {
+        let isPresent = "FILTER (WHERE \(column) IS NOT NULL)"
+        return switch name {
+        case "$push":
+            AggregateRow.list("jsonb_agg(\(column) ORDER BY \(place)) \(isPresent)", of: column, amongLists: lists)
+        case "$addToSet":
+            AggregateRow.list(
+                "jsonb_agg(DISTINCT \(column)) \(isPresent)", of: "DISTINCT \(column)", amongLists: lists)
+        default: "roost_merged(\(column), \(AggregateRow.listBytes / lists) ORDER BY \(place))"
+        }
+    }
+
+    /// Compiles an accumulator or, if its result is a list or merged, its operand.
     private mutating func accumulation(_ name: Name, _ argument: JSONValue, _ document: AggregateDocument)
         throws(ParseError) -> String
     {
@@ -97,28 +120,25 @@ extension AggregateCompiler {
         case "$avg": return "roost_json(avg(\(try expressions.number(argument, document))))"
         case "$stdDevPop": return "roost_json(stddev_pop(\(try expressions.number(argument, document))))"
         case "$stdDevSamp": return "roost_json(stddev_samp(\(try expressions.number(argument, document))))"
-        case "$min", "$max":
-            if let column = AggregateNames.column(argument, document), AggregateRow.keepsOrder(column.type),
-                column.type != .boolean
-            {
-                return AggregateRow.value("\(name.text.dropFirst())(\(column.name))", column.type)
-            }
-            let direction = name == "$min" ? "ASC" : "DESC"
-            let value = try expressions.expression(argument, document)
-            return "(array_agg(\(value) ORDER BY roost_rank(\(value)) \(direction), \(value) \(direction)) "
-                + "FILTER (WHERE \(value) <> 'null'))[1]"
         default: break
         }
+        if name == "$min" || name == "$max", let column = AggregateNames.column(argument, document),
+            AggregateRow.keepsOrder(column.type), column.type != .boolean
+        {
+            return AggregateRow.value("\(name.text.dropFirst())(\(column.name))", column.type)
+        }
         let value = try expressions.expression(argument, document)
+        // The extreme of pairs keeps one value in memory. Sorting all in an aggregate would keep each.
+        func extreme(_ function: String, by key: String) -> String {
+            "\(function)(ARRAY[to_jsonb(\(key)), \(value)])"
+        }
         switch name {
-        case "$first": return "(array_agg(\(value) ORDER BY \(Self.place)))[1]"
-        case "$last": return "(array_agg(\(value) ORDER BY \(Self.place) DESC))[1]"
-        case "$push":
-            return "COALESCE(jsonb_agg(\(value) ORDER BY \(Self.place)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
-        case "$addToSet":
-            return "COALESCE(jsonb_agg(DISTINCT \(value)) FILTER (WHERE \(value) IS NOT NULL), '[]')"
-        case "$mergeObjects":
-            return "roost_merged(COALESCE(jsonb_agg(\(value) ORDER BY \(Self.place)), '[]'))"
+        case "$first": return "(\(extreme("min", by: Self.place)))[2]"
+        case "$last": return "(\(extreme("max", by: Self.place)))[2]"
+        case "$min", "$max":
+            let found = extreme(String(name.text.dropFirst()), by: "roost_rank(\(value))")
+            return "(\(found) FILTER (WHERE \(value) <> 'null'))[2]"
+        case _ where Self.listAccumulators.contains(name): return value
         default: throw AggregateOperand.malformed(name.text)
         }
     }

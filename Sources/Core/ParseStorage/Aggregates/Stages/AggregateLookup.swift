@@ -86,8 +86,10 @@ extension AggregateCompiler {
         }
         let target = try expressions.builder.newPath(lookup.target)
         let found = try pipeline(lookup.stages, rows, of: rows.schema ?? other, inner)
-        return "SELECT roost_set(\(outer).doc, \(target), COALESCE((SELECT jsonb_agg(doc) FROM (\(found)) AS _found), "
-            + "'[]')) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) OFFSET 0) AS \(outer)"
+        let list = AggregateRow.list("jsonb_agg(doc)", of: "doc")
+        return
+            "SELECT roost_put(\(outer).doc, \(target), (SELECT \(list) \(AggregateInput.documents(query: found).source)"
+            + ")) AS doc FROM (SELECT \(columns.joined(separator: ", ")) \(from) OFFSET 0) AS \(outer)"
     }
 
     private mutating func pipeline(
