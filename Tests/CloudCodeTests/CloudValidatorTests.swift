@@ -7,7 +7,6 @@ import Testing
 @Suite struct CloudValidatorTests {
     private static let target = CloudTarget.function("f")
 
-    /// Calls a function with a validator, and returns the parameters that reach the function.
     private func call(
         _ validator: JSONObject, _ params: JSONObject = [:], _ caller: CloudCaller = CloudCaller()
     ) async throws -> JSONObject? {

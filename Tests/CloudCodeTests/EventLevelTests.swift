@@ -24,7 +24,6 @@ struct EventLevelTests {
         }
     }
 
-    /// The lines logged at the end of a call.
     private static func lines(
         _ levels: Configuration.EventLevels, _ target: CloudTarget, fails: Bool
     ) async throws -> [String] {

@@ -17,7 +17,6 @@ public struct ParseRoutes: RequestHandler {
     package let errors: ErrorReply
     let limits: CurrentLimits
     let declaredLimits: CurrentLimits?
-    /// Runs cloud functions and lists the rate limits that cloud code declares, or nil to offer neither.
     let cloud: CloudEngine?
     /// Limits the extra concurrent calls of all batches together. At the limit, batches run their calls one at a time,
     /// so no batch waits for another.
@@ -144,7 +143,7 @@ public struct ParseRoutes: RequestHandler {
         guard let handler = route.handler else { throw Self.noRoute(envelope) }
         if route.traits.contains(.master), !context.caller.isMaster { throw Forbidden.masterKeyRequired }
         if configuration.readOnly, !route.onlyReads { throw ParseError.serverOnlyReads }
-        if route.traits.contains(.idempotent) { try await claim(envelope, context) }
+        if route.traits.contains(.idempotent) { try await claim(envelope, route, context) }
         let call = RouteCall(envelope: envelope, context: context, arguments: route.arguments(of: envelope.path))
         // Values created for cloud code count toward the memory limit until the handler returns.
         let reply =
@@ -157,12 +156,13 @@ public struct ParseRoutes: RequestHandler {
     }
 
     /// Claims the request id if idempotency is enabled for the path. Throws 159 if the id was used before.
-    private func claim(_ envelope: Envelope, _ context: RequestContext) async throws {
+    private func claim(_ envelope: Envelope, _ route: Route, _ context: RequestContext) async throws {
         guard !envelope.isBatchElement, let id = envelope.credentials.requestID, !id.isEmpty else { return }
         // The Objective-C SDKs send the same id for the whole lifetime of a process, so it doesn't identify a request.
         let version = envelope.credentials.clientVersion?.asciiLowercased ?? ""
         guard !["i", "osx", "apple-"].contains(where: version.hasPrefix) || version.hasPrefix("ios-") else { return }
-        try await backend.transactions.claim(request: id, path: envelope.path.joined(separator: "/"), context)
+        let path = route.canonical(envelope.path).joined(separator: "/")
+        try await backend.transactions.claim(request: id, path: path, context)
     }
 
     private static func noRoute(_ envelope: Envelope) -> HTTPError {

@@ -51,7 +51,6 @@ import Testing
         Set(try await TestServer.texts("SELECT \"objectId\"::text FROM \"Note\"", on: uri))
     }
 
-    /// The standby with the most of the primary's WAL, as a cluster manager would choose it.
     private static func furthest(_ cluster: ReplicatedCluster) async throws -> Int {
         var best = (number: 0, position: -1.0)
         for (number, uri) in cluster.replicaURIs.enumerated() {

@@ -84,7 +84,6 @@ import Testing
             ).succeeded()
         }
 
-        /// Reads the person in every possible way.
         func readings(as identity: TestServer.Identity) async throws -> [(String, JSONValue?)] {
             var readings: [(String, JSONValue?)] = []
             for path in [

@@ -94,13 +94,11 @@ struct ReplicatedCluster: Sendable {
         else { throw LocalPostgres.Failure("the replicas are not synchronous") }
     }
 
-    /// Stops the primary as a power failure would.
     func killPrimary() async throws {
         try await command(
             "pg_ctl", ["-D", primaryFolder + "/cluster", "-m", "immediate", "-w", "stop"], in: primaryFolder)
     }
 
-    /// Restarts the killed primary as a primary.
     func reviveOldPrimary() async throws {
         let options =
             "-c listen_addresses='' -c unix_socket_directories='\(primaryFolder)/socket' "

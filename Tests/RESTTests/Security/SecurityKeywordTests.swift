@@ -4,14 +4,12 @@ import Testing
 
 /// Advisories of class L: data must not contain prohibited words, at any depth and by any route.
 @Suite struct SecurityKeywordTests {
-    /// Data with a prohibited word, and the rule that rejects it.
     private static let prohibited: [(JSONValue, String)] = [
         (["__proto__": ["polluted": true]], "{\"key\":\"__proto__\"}"),
         (["constructor": ["prototype": ["polluted": true]]], "{\"key\":\"constructor\"}"),
         (["_bsontype": "Code", "code": "1"], "{\"key\":\"_bsontype\",\"value\":\"Code\"}"),
     ]
 
-    /// The same data at several positions in a value.
     private static func places(_ data: JSONValue) -> [JSONValue] {
         [
             data, ["a": data], ["a": ["b": ["c": data]]], [data], [1, [data]], ["first": [:], "second": data],

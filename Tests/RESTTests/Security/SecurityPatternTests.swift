@@ -9,7 +9,6 @@ import Testing
 
     private static let inner: JSONValue = ["other": ["$inQuery": ["className": "Row", "where": slow]]]
 
-    /// The pattern at every possible position in a query.
     private static let places: [JSONValue] = [
         slow, ["$or": [slow, ["n": 1]]], ["$nor": [slow]], ["$and": [["$or": [slow]]]],
         inner, ["other": ["$inQuery": ["className": "Row", "where": inner]]],

@@ -30,7 +30,6 @@ enum SecurityProbe {
         return .object(request)
     }
 
-    /// Expects a response that is neither a server error nor reveals the database.
     static func expectHarmless(
         _ answer: TestAnswer, _ what: String, location: SourceLocation = #_sourceLocation
     ) {
@@ -41,7 +40,6 @@ enum SecurityProbe {
         }
     }
 
-    /// Expects a rejection with a Parse error code.
     static func expectRefused(
         _ answer: TestAnswer, _ code: Int, _ what: String, location: SourceLocation = #_sourceLocation
     ) {
@@ -55,7 +53,6 @@ enum SecurityProbe {
         return try await server.create("Song", ["title": "alpha", "plays": 1, "meta": ["stars": 1]])
     }
 
-    /// Expects both songs unchanged.
     static func expectSongs(
         _ server: TestServer, location: SourceLocation = #_sourceLocation
     ) async throws {

@@ -58,7 +58,6 @@ import Testing
         }
     }
 
-    /// Conditions on a protected field.
     private static let conditions: [JSONValue] = [
         ["secret": "s-two"], ["secret": ["$regex": "^s"]], ["secret": ["$exists": true]],
         ["secret": ["$in": ["s-two"]]],
