@@ -35,7 +35,6 @@ final class PlainHost: CloudHost {
 
     func call(_ call: CloudCall) async throws -> CloudResult { try await body(call) }
 
-    /// The host's own validation.
     func validate(_ call: CloudCall) async throws {
         if call.params["host"] == "refuses" { throw CloudFailure("The host refuses.") }
     }

@@ -44,10 +44,12 @@ struct FigureHistoryTests {
         let meters = Self.meters()
         let history = FigureHistory(meters, countsRequests: true)
         Self.request(meters, status: 200, milliseconds: 20)
-        Self.request(meters, status: 503, milliseconds: 20_000, row: RequestMeters.operators)
+        for _ in 0..<9 { Self.request(meters, status: 503, milliseconds: 20_000, row: RequestMeters.operators) }
         history.record()
         let points = history.points(byMinute: false, within: 3600)
         #expect(points[0][.p99] ?? 99 <= 25 && points[0][.serverErrors] == 0)
+        let (bytes, requests) = (points[0][.bytes] ?? 0, points[0][.requests] ?? 0)
+        #expect(abs(bytes - 1000 * requests) <= bytes / 100, "only the response to the app counts")
         #expect(history.rows(within: 3600).routes.map(\.name) == ["/a"])
     }
 

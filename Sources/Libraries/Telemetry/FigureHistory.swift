@@ -3,7 +3,7 @@ import Synchronization
 
 /// The history of a server's metrics for charts: the last hour in steps of ten seconds, the last day in minutes.
 ///
-/// Samples the existing meters, at no cost to requests. Operators' requests count only in bytes and database calls.
+/// Samples the existing meters, at no cost to requests. Operators' requests count only in database calls.
 public final class FigureHistory: Sendable {
     /// The series of a chart. Rates are per second, times in milliseconds.
     public enum Series: Int, CaseIterable, Sendable {
@@ -209,7 +209,7 @@ public final class FigureHistory: Sendable {
             self.gauges = gauges
             var tallies = Tallies(at: Date().timeIntervalSince1970)
             let totals = meters.requests.totals
-            tallies.sent = totals.sent
+            tallies.sent = totals.sent - totals.sentToOperators
             for (index, byStatus) in totals.durations where index != RequestMeters.operators {
                 tallies.routes[index] = byStatus.reduce(into: Tally()) { tally, entry in
                     tally.add(

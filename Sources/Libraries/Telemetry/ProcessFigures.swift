@@ -38,7 +38,6 @@ public enum ProcessFigures {
             .map { $0 * Int(sysconf(Int32(_SC_PAGESIZE))) }
     }
 
-    /// Boot time, in seconds since 1970.
     private static let bootTime: Double = {
         let line = read("/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }
         return line.flatMap { Double($0.dropFirst(6)) } ?? 0

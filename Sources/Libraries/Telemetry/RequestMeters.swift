@@ -57,6 +57,7 @@ public final class RequestMeters: Sendable {
         private let active = Atomic<Int>(0)
         private let received = Atomic<Int>(0)
         private let sent = Atomic<Int>(0)
+        private let sentToOperators = Atomic<Int>(0)
 
         init(rows: Int) { self.rows = (0..<rows).map { _ in NumberedHistograms(.requests) } }
 
@@ -74,6 +75,7 @@ public final class RequestMeters: Sendable {
             active.wrappingSubtract(1, ordering: .relaxed)
             if received > 0 { self.received.wrappingAdd(received, ordering: .relaxed) }
             if sent > 0 { self.sent.wrappingAdd(sent, ordering: .relaxed) }
+            if row == RequestMeters.operators { sentToOperators.wrappingAdd(sent, ordering: .relaxed) }
             rows[row < rows.count ? row : 0].record(duration, of: Self.known(status))
         }
 
@@ -90,6 +92,7 @@ public final class RequestMeters: Sendable {
             totals.active += active.load(ordering: .relaxed)
             totals.received += received.load(ordering: .relaxed)
             totals.sent += sent.load(ordering: .relaxed)
+            totals.sentToOperators += sentToOperators.load(ordering: .relaxed)
             for (index, row) in rows.enumerated() {
                 for (status, counts) in row.counts {
                     totals.durations[index, default: [:]][status, default: Histogram.Counts()] += counts
@@ -103,6 +106,8 @@ public final class RequestMeters: Sendable {
         package var active = 0
         package var received = 0
         package var sent = 0
+        /// The part of `sent` in operators' responses.
+        package var sentToOperators = 0
         /// The durations by row index and status.
         package var durations: [Int: [Int: Histogram.Counts]] = [:]
     }

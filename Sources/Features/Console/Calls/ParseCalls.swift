@@ -92,7 +92,6 @@ struct ParseCalls {
         return try await interface.finds.run(of: visit.sender) { try await read() }
     }
 
-    /// Runs calls that are audited: changes, and all calls with `X-Roost-View-As`.
     private func audited(
         _ calls: [Envelope], _ envelope: Envelope, isView: Bool, _ answer: () async throws -> Reply
     ) async throws -> Reply {

@@ -14,7 +14,6 @@ extension ConsoleRouteTable {
 private struct ImportCalls: ConsoleCalls {
     let call: ConsoleCall
 
-    /// The maximum number of rows per request, and the maximum request size in bytes.
     private static let (maxRows, largestRows) = (2_000, 20 * 1024 * 1024)
 
     func importRows() async throws -> Reply {

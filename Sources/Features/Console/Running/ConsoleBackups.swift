@@ -36,7 +36,6 @@ final class ConsoleBackups: Sendable {
         let began = ContinuousClock.now
     }
 
-    /// The maximum number of pending URLs, and their lifetime.
     private static let (maxDownloads, patience) = (100, Duration.seconds(120))
 
     /// The backup maker, or nil if no backup folder is configured or the database is external.

@@ -61,7 +61,6 @@ private struct FigureCalls: ConsoleCalls {
         return .object(object)
     }
 
-    /// Rounds to three decimal places.
     private static func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 
     func statements() async throws -> Reply {
