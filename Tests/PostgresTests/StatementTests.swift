@@ -231,9 +231,9 @@ struct StatementTests {
     func timeout() async throws {
         try await TestDatabase.run(statementTimeout: .milliseconds(200)) { database in
             let shared = try await failure { try await database.client.query("SELECT pg_sleep(20)") }
-            #expect(shared?.sqlState == "57014")
+            #expect(shared?.sqlState == "57014" && shared?.isTimeout == true)
             let slow = try await failure { try await database.client.slowQuery(Statement("SELECT pg_sleep(20)")) }
-            #expect(slow?.sqlState == "57014")
+            #expect(slow?.sqlState == "57014" && slow?.isTimeout == true)
             #expect(try await database.client.query("SELECT 1").int(0, 0) == 1)
         }
     }

@@ -13,7 +13,7 @@ public final class FindNotes: Sendable {
         package var total = 0.0
         /// The longest duration of a query, in milliseconds.
         var longest = 0.0
-        /// The number of statements that were stopped for taking too long, or while other reads waited for memory.
+        /// The number of statements that were stopped for taking too long.
         var timeouts = 0
 
         var mean: Double { calls == 0 ? 0 : total / Double(calls) }

@@ -163,7 +163,7 @@ public struct ObjectStore: Sendable {
         let clock = StatementClock(sql)
         func stop(_ error: (any Error)? = nil) {
             guard let duration = clock.stop(), let notes = catalog.findNotes, let shape = shape() else { return }
-            notes.record(shape, took: duration, isTimeout: (error as? PostgresError)?.sqlState == "57014")
+            notes.record(shape, took: duration, isTimeout: (error as? PostgresError)?.isTimeout == true)
         }
         do {
             let result = try await body()

@@ -100,6 +100,9 @@ public struct PostgresError: Error, Sendable, CustomStringConvertible {
     /// Whether the server stopped the statement because of its time limit or a cancel request. It had no effect.
     var isOverdue: Bool { kind == .server && sqlState == "57014" && !isDetour }
 
+    /// Whether the statement exceeded a time limit or was cancelled, but wasn't stopped to free memory for others.
+    package var isTimeout: Bool { isOverdue && message != Self.stoppedForOthers.message }
+
     /// Whether the server is read-only, such as a primary that became a standby. The statement had no effect.
     var isFromReadOnlyServer: Bool { sqlState == "25006" }
 

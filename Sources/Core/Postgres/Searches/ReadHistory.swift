@@ -26,14 +26,12 @@ package final class ReadHistory: Sendable {
     }
 
     private let hasLargeRows = Atomic(false)
-    /// The time until which an origin counts as slow.
     private let slowOrigins = Mutex(BoundedTable<ReadOrigin, MonotonicInstant>(capacity: 4096))
     private let largeRowReads = Mutex(LargeRowReads())
     private let entries = Mutex(BoundedTable<ReadShape, Entry>(capacity: 2 * 1024 * 1024))
 
     package init() {}
 
-    /// The time for which a shape or origin counts as slow.
     private static let memory: Duration = .seconds(60)
     /// Assumed bytes per row of an unknown shape.
     private static let usualRow = 1024

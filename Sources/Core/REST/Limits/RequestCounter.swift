@@ -105,7 +105,6 @@ final class DatabaseCounter: RequestCounter {
     private let store: ObjectStore
     private let limits: [RateLimit]
     private let prefixes: [String]
-    /// The time until which each key is over its limit.
     private let exhausted = Mutex(BoundedTable<String, ContinuousClock.Instant>(capacity: 10_000))
 
     init(limits: [RateLimit], store: ObjectStore) {
