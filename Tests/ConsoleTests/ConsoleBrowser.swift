@@ -47,7 +47,6 @@ struct ConsoleBrowser: Sendable {
         return try await server.send(method, root + path, body, as: .nobody, headers: fields)
     }
 
-    /// Calls the app's API through the console.
     func parse(_ method: String, _ path: String, _ body: JSONValue? = nil, headers: [String: String] = [:]) async throws
         -> TestAnswer
     {
@@ -61,7 +60,6 @@ struct ConsoleBrowser: Sendable {
 }
 
 extension TestServer {
-    /// The ticket in the address printed by `roost console open`.
     func consoleTicket() async throws -> String {
         let deployment = try Deployment(
             arguments: ["--databaseURI", databaseURI], environment: [:], needsKeys: false)

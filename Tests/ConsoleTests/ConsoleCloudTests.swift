@@ -70,6 +70,26 @@ struct ConsoleCloudTests {
         }
     }
 
+    @Test("Hides secrets in the parameters of functions and jobs from the audit")
+    func secretParameters() async throws {
+        try await ConsoleStage.run { server in
+            let browser = try await ConsoleBrowser.operatorBrowser(server, "developer")
+            let parameters: JSONValue = [
+                "name": "kim", "token": "hush 1", "list": [["api_key": "hush 2", "Pass-Wd": "hush 3"]],
+                "texts": ["r:0123456789abcdef", "password=hush4", #"{"secret":"hush5"}"#],
+                "key": .string("is \(TestServer.masterKey)"),
+            ]
+            for path in ["functions/hello", "jobs/tidy"] {
+                _ = try await browser.parse("POST", "/\(path)", parameters).succeeded()
+                let row = try #require(try await browser.audit().first { $0["path"]?.stringValue == path })
+                #expect(row["after"]?["name"] == "kim", "\(row.text)")
+                for secret in ["hush", "0123456789abcdef", TestServer.masterKey] {
+                    #expect(!row.text.contains(secret), "\(row.text)")
+                }
+            }
+        }
+    }
+
     private final class Runs: Sendable {
         private let count = Mutex(0)
 

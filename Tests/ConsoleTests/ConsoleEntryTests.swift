@@ -32,7 +32,6 @@ struct ConsoleEntryTests {
         }
     }
 
-    /// The server's internal tables, except that of slow statements, which a stopping process may write.
     private static func ownTables(_ server: TestServer) async throws -> [String] {
         try await server.texts(
             "SELECT relname::text FROM pg_class WHERE relname LIKE '\\_roost\\_%' AND relkind = 'r' "

@@ -5,7 +5,6 @@ import Testing
 /// Scenarios 16, 17, 60, 63 and 64: exports and imports through the console's own routes.
 @Suite("Exports and imports in the console")
 struct ConsoleExportTests {
-    /// Starts an export and downloads its file.
     private static func export(_ browser: ConsoleBrowser, _ wish: JSONValue) async throws -> TestAnswer {
         let begun = try await browser.send("POST", "/console/api/exports", wish)
         try #require(begun.status == 201, "\(begun.text)")

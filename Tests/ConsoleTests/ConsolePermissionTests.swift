@@ -62,7 +62,6 @@ struct ConsolePermissionTests {
             return object
         }
 
-        /// Whether a list of principals includes a person.
         func lets(_ person: Person, _ allows: [JSONValue]) -> Bool {
             allows.compactMap(\.stringValue).contains { name in
                 guard let field = name.firstMatch(of: /^userField:(.*)$/)?.1 else {
@@ -74,7 +73,6 @@ struct ConsolePermissionTests {
         }
     }
 
-    /// Tries each operation on an object, and returns the outcomes. The object is deleted last, if allowed.
     private static func outcomes(
         _ server: TestServer, _ className: String, _ object: (id: String, title: String), _ person: Person,
         _ field: Name

@@ -3,7 +3,6 @@ import Testing
 
 @Suite("Heavy statements")
 struct HeavyPoolTests {
-    /// The number of processes that currently work on statements with a mark.
     private static func running(_ mark: String, _ client: PostgresClient) async throws -> Int64 {
         let found = try await client.query(
             "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE $1 AND pid <> pg_backend_pid()",

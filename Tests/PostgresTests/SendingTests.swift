@@ -20,7 +20,6 @@ struct SendingTests {
         /// For each response, whether it is a result for the caller.
         var kept: [Bool]
         var outcome = "good"
-        /// The number of preparations that didn't happen.
         var unprepared = 0
         var failedMember: Int?
     }

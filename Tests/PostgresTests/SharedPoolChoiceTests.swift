@@ -6,12 +6,10 @@ struct SharedPoolChoiceTests {
     /// Requests in progress on a connection.
     enum Kind: Sendable {
         case read, search, write
-        /// A request that has been at the front for too long.
         case slow
         case down
     }
 
-    /// Creates a pool with the given requests in progress on its connections.
     private static func pool(_ connections: [[Kind]], isFlushed: Bool) -> SharedPool {
         let context = LoopContext.unthreaded { $0.sharedConnections = connections.count }
         let pool = SharedPool(context)

@@ -4,7 +4,6 @@ import Testing
 
 @Suite("Shared resources held by one caller")
 struct SharedResourceTests {
-    /// Runs `body` while another transaction holds locks on rows of `t`.
     private static func whileLocked<R: Sendable>(
         _ database: TestDatabase, _ rows: ClosedRange<Int>, _ body: @Sendable () async throws -> R
     ) async throws -> R {

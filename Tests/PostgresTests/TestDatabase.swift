@@ -100,7 +100,6 @@ struct TestDatabase: Sendable {
     }
 }
 
-/// Polls until the condition is true. Returns false after 30 seconds.
 func eventually(_ condition: @Sendable () async throws -> Bool) async throws -> Bool {
     let end = ContinuousClock.now + .seconds(30)
     while ContinuousClock.now < end {
@@ -110,7 +109,6 @@ func eventually(_ condition: @Sendable () async throws -> Bool) async throws -> 
     return false
 }
 
-/// The `PostgresError` that a call throws, or nil if it succeeds.
 func failure(_ body: @Sendable () async throws -> some Sendable) async throws -> PostgresError? {
     do {
         _ = try await body()

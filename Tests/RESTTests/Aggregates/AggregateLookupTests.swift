@@ -35,7 +35,6 @@ import Testing
 
     private static let names: [JSONValue] = [["$sort": ["name": 1]], ["$project": ["_id": 0, "name": 1]]]
 
-    /// Lookups, and the album names found for the songs a, b, c and d.
     private static let lookups: [(JSONValue, [[String]])] = [
         (lookup(["pipeline": .array(names)]), [["First"], ["Second"], ["First"], []]),
         (lookup(["pipeline": [["$match": ["year": ["$lt": 2000]]]]]), [["First"], [], ["First"], []]),

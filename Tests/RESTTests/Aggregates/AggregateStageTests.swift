@@ -34,7 +34,6 @@ import Testing
         }
     }
 
-    /// Date conditions, and the number of sales that match each.
     private static let dates: [(JSONValue, Int)] = [
         (["at": ["$gte": ["$date": "2020-02-01T00:00:00.000Z"]]], 2),
         (["at": ["$date": "2020-01-05T10:20:30.400Z"]], 1),

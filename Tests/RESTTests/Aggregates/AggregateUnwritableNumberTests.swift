@@ -4,7 +4,6 @@ import Testing
 
 /// NaN and infinities, which JSON can't represent. Other programs may have stored them in the database.
 @Suite struct AggregateUnwritableNumberTests {
-    /// Creates four objects. The first contains the text `NaN`.
     private static func make(_ server: TestServer) async throws {
         for item in ["NaN", "b", "c", "d"] {
             let place: JSONValue = ["__type": "GeoPoint", "latitude": 7, "longitude": 8]

@@ -30,7 +30,6 @@ import Testing
 
     private static let date: JSONValue = .date("2024-05-05T10:00:00.000Z")
 
-    /// Expressions, and the indexes of the rows for which they are true.
     private static let comparisons: [(JSONValue, [Int])] = [
         (["$eq": ["$o.v", .null]], [0]), (["$eq": ["$o.v", "$nosuch"]], [12, 13]),
         (["$ne": ["$o.v", .null]], rows(1...13)), (["$lt": ["$o.v", .null]], [12, 13]),

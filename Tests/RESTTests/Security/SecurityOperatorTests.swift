@@ -93,7 +93,6 @@ import Testing
         }
     }
 
-    /// Columns of `_User` that no schema lists.
     private static let internalColumns = [
         "_hashed_password", "_password_history", "_email_verify_token", "_email_verify_token_expires_at",
         "_perishable_token", "_perishable_token_expires_at", "_failed_login_count", "_account_lockout_expires_at",

@@ -30,7 +30,6 @@ import Testing
         }
     }
 
-    /// The words of statements that are valid field names.
     private static func identifiers(in statements: [String]) -> [String] {
         var names: Set<Name> = []
         for statement in statements {
@@ -61,7 +60,6 @@ import Testing
         }
     }
 
-    /// Runs every kind of operation on objects, and returns the statuses.
     private static func operate(on className: String, _ names: [String], _ server: TestServer) async throws -> [String]
     {
         var statuses: [String] = []

@@ -79,7 +79,7 @@ struct ConsoleAudit: Sendable {
                 body["url"] = .string(
                     parts.prefix(3).map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/"))
             }
-            sent = bounded(.object(body))
+            sent = bounded(SecretTexts(backend.configuration).removed(from: JSONValue.object(body)))
         }
         switch envelope.authority?.viewAs {
         case .user(let id): sent = ["viewAs": .string(AuditEntry.short(id))]

@@ -45,11 +45,11 @@ package enum SecretValues {
 
     private static let words = [
         "password", "secret", "token", "authdata", "apikey", "masterkey", "webhookkey", "credential", "privatekey",
-        "accesskey", "signingkey", "authorization", "cookie",
+        "accesskey", "signingkey", "authorization", "cookie", "passwd", "passphrase",
     ]
 
     private static func isSecret(_ key: Name) -> Bool {
-        let key = key.text.lowercased()
+        let key = key.text.lowercased().filter { $0 != "_" && $0 != "-" }
         return key != "devicetokenlastmodified" && words.contains { key.contains($0) }
     }
 

@@ -28,7 +28,7 @@ package struct SecretTexts: Sendable {
         return redacted
     }
 
-    private func removed(from value: JSONValue) -> JSONValue {
+    func removed(from value: JSONValue) -> JSONValue {
         switch value {
         case .string(let text): .string(removed(from: text))
         case .array(let list): .array(list.map(removed))
