@@ -9,6 +9,7 @@ import { complain, record, toast } from "../parts/states.js";
 import { viewsOf } from "./rows.js";
 import { nameOfRow } from "./save.js";
 import { forget } from "./schema.js";
+import { guarded } from "./values.js";
 
 addWords({
   "batch.of": "{done} of {total}", "batch.rate": "{rate} a second, {left} s left", "batch.stopped": "Stopped: {done} of {total} are done.",
@@ -49,7 +50,7 @@ function openProgress(title, total, size) {
       }
       put(words, isLost ? t("batch.lost", { done, total, n: size }) : done < total ? t("batch.stopped", { done, total }) : t("batch.done", { total }));
       // No cell may begin a formula in a spreadsheet.
-      const text = failures.map(({ id, error, code }) => `${id}\t${code ?? ""}\t${error}`).join("\n").replace(/(?<=^|\t)[=+@-]/gm, "'$&");
+      const text = failures.map(({ id, error, code }) => [id, code ?? "", error].map((cell) => guarded(String(cell).replace(/[\t\r\n]/g, " "))).join("\t")).join("\n");
       put(rate, failures.length > 0 && [h("strong.bad", t("batch.failed", { n: failures.length })), " ", plain(failures[0].error, 300), " ", download(text)]);
       stop.hidden = true;
       stop.after(button(".button.primary", () => close(), t("close")));

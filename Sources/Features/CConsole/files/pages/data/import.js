@@ -7,7 +7,7 @@ import { addWords, bytes, plain, said, shown, t } from "../../core/words.js";
 import { breathe, detect, records } from "../../data/import/reader.js";
 import { columnsOf, doubts, objectOf, problemOf, targets, withIds } from "../../data/import/columns.js";
 import { loadCounts, replaceClass, schemaPath } from "../../data/schema.js";
-import { inWords, setOwn, unguarded } from "../../data/values.js";
+import { guarded, inWords, setOwn, unguarded } from "../../data/values.js";
 import { openDialog } from "../../parts/dialog.js";
 import { recordFinal } from "../../parts/states.js";
 import { startNote } from "./class-actions.js";
@@ -257,7 +257,7 @@ const summary = (total, isDryRun) => [t(isDryRun ? "import.good" : "import.store
 function drawEnd(work, total, columns, end, now) {
   const first = total.list.sort((left, right) => left.line - right.line).slice(0, 20);
   // No cell may begin a formula in a spreadsheet.
-  const save = async () => (await import("../../data/batches.js")).saveBlob(new Blob([total.list.map(({ line, reason }) => `${line}\t${String(reason).replace(/[\t\r\n]/g, " ").replace(/^[=+@-]/, "'$&")}`).join("\n")], { type: "text/tab-separated-values" }), "refused.tsv");
+  const save = async () => (await import("../../data/batches.js")).saveBlob(new Blob([total.list.map(({ line, reason }) => `${line}\t${guarded(String(reason).replace(/[\t\r\n]/g, " "))}`).join("\n")], { type: "text/tab-separated-values" }), "refused.tsv");
   put(work.body, h("p", { role: "status" }, h("strong", summary(total, columns))), end && h("p.bad", end), now && h("p", now),
     first.length > 0 && h("ul.names", first.map(({ line, reason }) => h("li", t("import.line", { line }), ": ", shown(String(reason), 200))), total.refused > first.length && h("li.quiet", t("word.andMore", { n: total.refused - first.length }))),
     total.list.length > 0 && button(".link", save, t("import.list")));
