@@ -405,7 +405,7 @@ struct AppRouteTests {
             const ParseDashboard = require('parse-dashboard');
             if (fs.existsSync(`${__dirname}/down`)) process.exit(3);
             const server = new ParseServer({
-              appId: 'testApp', masterKey: 'testMaster', serverURL: 'http://127.0.0.1/parse',
+              appId: 'testApp', masterKey: 'testMaster', serverURL: 'http://127.0.0.1/parse', console: { path: '/office' },
             });
             app.use('/parse', server.app);
             app.use('/dashboard', new ParseDashboard({ apps: [] }));
@@ -417,7 +417,7 @@ struct AppRouteTests {
         try await IndexApp.serve(files) { server, client, app in
             #expect(try await client.request("GET", "/mode").text == "600")
             let dashboard = try await client.request("GET", "/dashboard")
-            #expect(dashboard.status == 302 && dashboard.header("Location") == "/console", "\(dashboard.text)")
+            #expect(dashboard.status == 302 && dashboard.header("Location") == "/office", "\(dashboard.text)")
             try app.write("", to: "down")
             #expect(try await client.request("GET", "/gone").status == 502)
             let answer = try await client.request("GET", "/mode")

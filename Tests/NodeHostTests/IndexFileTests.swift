@@ -50,7 +50,7 @@ struct IndexFileTests {
             #expect(options["filesAdapter"] == adapter)
             #expect(served.undecided.isEmpty, "\(served.undecided)")
             #expect(served.warnings.contains { $0.hasPrefix("databaseURI: ") && $0.contains("roost import") })
-            #expect(served.warnings.contains { $0.hasPrefix("parse-dashboard: ") && $0.contains("/console") })
+            #expect(served.warnings.contains { $0.hasPrefix("parse-dashboard: ") && $0.contains("console") })
             let (configuration, warnings) = try Configuration.load(
                 file: options.serialized(), fileName: "index.js", environment: [:], flags: [])
             #expect(configuration.logLevel == "error" && configuration.fileName == "index.js")

@@ -17,6 +17,8 @@ package struct NodeSettings: Sendable {
     package var routes: JSONObject = [:]
     /// The folder from which Node resolves the modules of adapters and routes.
     package var folder = "/"
+    /// The path to which an app's Parse Dashboard redirects.
+    package var dashboardPath = "/"
     /// The number of processes.
     package var workers = 1
     /// Whether the file is reloaded if it or another script or JSON file in its folder or a subfolder changes.
@@ -94,6 +96,7 @@ package struct NodeSettings: Sendable {
         self.mail = mail
         self.routes = routes
         folder = configuration.cloudMain.folder
+        dashboardPath = configuration.dashboardPath
         app = configuration.cloudMain.app
         workers = configuration.cloudMain.workers
         isWatching = configuration.cloudMain.isWatching

@@ -170,6 +170,8 @@ public struct Configuration: Sendable {
     public var https: HTTPS?
 
     public var console = Console()
+    /// The path to which an app's Parse Dashboard redirects.
+    public var dashboardPath: String { console.path }
     /// The folder to read the console's files from during development, or nil for those in the binary.
     public var consoleFolder: String?
 

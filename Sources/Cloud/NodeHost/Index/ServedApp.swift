@@ -263,7 +263,7 @@ package struct ServedApp: Sendable {
                 "routes can't be added to the application of ParseServer. Add them to your own Express application",
                 at: place)
         case "dashboard":
-            add("parse-dashboard", .changed, "it redirects to Roost's console, /console", at: place)
+            add("parse-dashboard", .changed, "it redirects to Roost's console", at: place)
         case "rejection":
             let first = note["text"]?.stringValue?.split(separator: "\n").first.map(String.init) ?? ""
             add("app", .left, "it failed after creating its server: \(first)", at: place)

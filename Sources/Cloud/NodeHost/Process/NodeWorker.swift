@@ -251,6 +251,7 @@ final class NodeWorker: Sendable {
                 var served: JSONObject = [
                     "server": .number(Double(app.server)), "socket": .string(socket), "listens": .bool(app.listens),
                     "functions": .array(app.functions.map { .string($0.rawValue) }),
+                    "dashboardPath": .string(settings.dashboardPath),
                 ]
                 served["listen"] = app.listen.map(JSONValue.string)
                 welcome["app"] = .object(served)

@@ -16,16 +16,18 @@ const longestWait = 10_000;
  * Loads the app, including its cloud code.
  *
  * @param settings `server`: the index of this server among those that the app creates; `socket`: the path of the
- *   socket; `listens`: whether the app listens; `listen`: the name of the call that is served, by default the first one.
+ *   socket; `listens`: whether the app listens; `listen`: the name of the call that is served, by default the first one;
+ *   `dashboardPath`: the path of Roost's console.
  * @param made Called with the options of the server, and awaited.
  * @param opened Called when the app listens.
  * @param routes The routes that precede the app's own, or undefined.
  */
-export async function runApp(main, { server, socket, listens, listen }, log, made, opened, routes) {
+export async function runApp(main, { server, socket, listens, listen, dashboardPath }, log, made, opened, routes) {
   const listening = new Promise(resolve => takeListen(socket, listen, log, () => resolve(opened()), routes));
   routes?.offerApp();
   const loaded = new Promise((resolve, reject) => {
     observe({
+      dashboardPath,
       server: entry => {
         if (servers.indexOf(entry) !== server) return Promise.resolve();
         const ready = Promise.all([loadCloud(entry.options.cloud).then(() => routes?.load()), made(entry.options)]);

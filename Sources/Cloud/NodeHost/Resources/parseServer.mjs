@@ -9,7 +9,10 @@ export const servers = [];
 
 const observers = {};
 
-/** Sets callbacks: `server` for each new server, `reached` for its requests, `noted` for other uses of the package. */
+/**
+ * Sets callbacks: `server` for each new server, `reached` for its requests, `noted` for other uses of the package. Also
+ * sets `dashboardPath`.
+ */
 export function observe(functions) {
   Object.assign(observers, functions);
 }
@@ -171,5 +174,5 @@ export default ParseServer;
 /** A stand-in for the package parse-dashboard that redirects to Roost's console. */
 export function ParseDashboard() {
   note('dashboard');
-  return (request, response) => response.writeHead(302, { Location: '/console' }).end();
+  return (request, response) => response.writeHead(302, { Location: observers.dashboardPath ?? '/console' }).end();
 }

@@ -21,7 +21,6 @@ package struct AppProxy: Sendable {
     private static let headTime = Duration.seconds(60)
     /// The time limit for the app to send the next part of its response or to read the next part of a body.
     private static let silence = Duration.seconds(60)
-    /// The time limit for a starting app to listen.
     private static let startTime = Duration.seconds(5)
     /// The maximum number of concurrent requests per configured worker. The workers share the total.
     private static let maxOpen = 256

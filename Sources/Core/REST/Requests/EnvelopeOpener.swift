@@ -217,7 +217,6 @@ struct ApplicationScan: Sendable {
     private static let key = Array("_ApplicationId".utf8)
     /// Bytes allowed between key and id, in JSON and in a form.
     private static let betweenMarks = Array("\":= \t\r\n".utf8)
-    /// The maximum number of bytes between key and id.
     private static let maxBytesBetween = 64
 
     init(applicationID: String) {

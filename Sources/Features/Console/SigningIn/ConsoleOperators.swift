@@ -64,7 +64,6 @@ private struct OperatorCalls: ConsoleCalls {
         return url.split(separator: "/").prefix(2).joined(separator: "//") + path
     }
 
-    /// The maximum number of invitations per operator and hour.
     private static let maxInvitations = 20
 
     func invite() async throws -> Reply {
@@ -129,12 +128,10 @@ private struct OperatorCalls: ConsoleCalls {
         }
     }
 
-    /// The operator in the path, or nil if it doesn't exist.
     private func known() async throws -> StoredOperator? {
         try await interface.backend.store.operators.all().first { $0.id.hasSameBytes(as: arguments[0]) }
     }
 
-    /// The name and role of the operator in the path, for the audit log.
     private func described() async throws -> JSONValue? {
         try await known().map { ["name": .string($0.name), "role": .string($0.role)] }
     }

@@ -48,7 +48,6 @@ package struct SecretTexts: Sendable {
         return String(decoding: redacted + rest, as: UTF8.self)
     }
 
-    /// The size in bytes above which texts are shortened.
     private static let maxBytes = 4_000
 
     /// Returns a text without secrets. The patterns take linear time, because clients write much of the log.
