@@ -18,8 +18,8 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # For each measure: the goal, and the current bound.
 BOUNDS = {
     "lines": (73_000, 98_250),
-    "files": (560, 884),
-    "lines of Core": (40_000, 59_118),
+    "files": (560, 886),
+    "lines of Core": (40_000, 54_779),
     "lines of Tests": (62_000, 87_182),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),

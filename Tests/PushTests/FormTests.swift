@@ -86,7 +86,6 @@ import Testing
         #expect(try token.text(at: 1_000_000 + 21 * 60, refused: first) != first)
     }
 
-    /// A clock that the test moves.
     private final class Clock: Sendable {
         private let time = Mutex(Date.now.timeIntervalSince1970 - 1800)
         var now: Double { time.withLock { $0 } }

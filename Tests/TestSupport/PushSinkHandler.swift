@@ -2,7 +2,6 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// Responds to the streams of a connection to a ``PushSink``.
 final class PushSinkHandler: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame

@@ -41,7 +41,6 @@ struct GrowthRequest: Sendable {
 
 /// A dimension in which requests can grow.
 struct GrowthDimension: Sendable {
-    /// Data for building a request.
     struct Place: Sendable {
         let server: TestServer
         /// The id of an object of the class `Node`.

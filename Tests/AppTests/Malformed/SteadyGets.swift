@@ -25,7 +25,6 @@
                 """.utf8)
         }
 
-        /// Stops after the current get.
         func stop() { isOver.withLock { $0 = true } }
 
         /// Sends gets until ``stop()``, and returns the longest duration, minus the time that the thread waited for a

@@ -42,7 +42,6 @@ import Testing
         return Set((answer.body["results"]?.arrayValue ?? []).compactMap { $0["objectId"]?.stringValue })
     }
 
-    /// Partial files next to the server's folders.
     private static func leftovers(_ server: CrashServer) throws -> [String] {
         let files = FileManager.default
         return try files.contentsOfDirectory(atPath: server.folder).filter { $0.hasSuffix(".partial") }

@@ -129,7 +129,6 @@ struct ServerProcesses: Sendable {
         try await expectObeyed(what, isObeyed: isObeyed)
     }
 
-    /// Expects every process to apply a change within a second.
     func expectObeyed(_ what: String, isObeyed: @escaping @Sendable (TestServer) async throws -> Bool) async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for (number, server) in servers.enumerated() {

@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 extension CloudScenario {
-    /// Parameters, results and errors of functions.
     static let functions: [CloudScenario] = [
         // Returns its parameters.
         CloudScenario(1, "echo") { server async throws in

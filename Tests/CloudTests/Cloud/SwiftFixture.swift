@@ -3,7 +3,6 @@ import Foundation
 import Roost
 import TestSupport
 
-/// The scenarios' cloud code in Swift.
 struct SwiftFixture: CloudFixture {
     private struct Text: Error, CustomStringConvertible {
         let description: String

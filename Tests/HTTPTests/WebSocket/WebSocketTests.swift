@@ -163,7 +163,6 @@ import Testing
 
     private static func from(_ address: String) -> String { "X-Forwarded-For: \(address)\r\n" }
 
-    /// Keeps connections from an address open while `body` runs.
     private static func holding(
         _ count: Int, from address: String, _ client: TransportClient, _ body: () async throws -> Void
     ) async throws {

@@ -32,7 +32,6 @@ import Testing
 
     private static let account: JSONValue = ["username": "nobody", "password": "wrong"]
 
-    /// Declarations of limits, and requests that follow a counted one.
     private static let cases: [(name: String, register: @Sendable (Cloud) -> Void, attempts: [Attempt])] = [
         (
             "a function", { $0.define("f", requires: once) { _ in 1 } },

@@ -6,7 +6,6 @@ import CZlib
 final class InflatedBytes: ByteSource {
     enum Form { case gzip, raw }
 
-    /// The maximum number of output bytes per input byte.
     private static let greatestRatio: Int64 = 400
     /// The number of output bytes up to which the ratio isn't checked.
     private static let uncounted: Int64 = 64 * 1024 * 1024

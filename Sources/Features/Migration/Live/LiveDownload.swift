@@ -13,7 +13,6 @@ package struct LiveDownload: Sendable {
     private let progress: ImportProgress
 
     private static let pageSize = 1000
-    /// Classes that the schemas API doesn't list.
     private static let unlisted: [Name] = ["_Audience", "_JobSchedule", "_PushStatus", "_JobStatus"]
 
     /// - Parameter classes: The classes to download, or nil for all.

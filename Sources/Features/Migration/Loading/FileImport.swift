@@ -11,7 +11,6 @@ struct FileImport: Sendable {
     let storedFiles: any FileStorage
     let scratch: String
     let progress: ImportProgress
-    /// The thread for blocking file reads.
     private let thread = ThreadExecutor()
 
     /// Stores all files, except those that already exist with the same size.

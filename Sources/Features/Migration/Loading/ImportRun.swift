@@ -125,7 +125,6 @@ package struct ImportRun: Sendable {
         }
     }
 
-    /// Prepares the database as a starting server does.
     private func prepareDatabase(_ connectionString: String) async throws
         -> (client: PostgresClient, catalog: ParseStorage.SchemaCatalog)
     {

@@ -6,9 +6,7 @@ import Postgres
 struct RowMapper: Sendable {
     let plan: RowPlan
 
-    /// The maximum length of an object id in bytes.
     private static let longestId = 1000
-    /// The maximum length of an id in a relation, in bytes.
     private static let longestJoinedId = 120
 
     func map(_ record: SourceRecord) -> MappedRecord {

@@ -8,7 +8,6 @@ final class JSONRecordReader: RecordReader {
 
     private let reader: ByteReader
     private var form = Form.unknown
-    /// Whether an object wraps the array.
     private var isWrapped = false
     private var isFirst = true
 

@@ -26,7 +26,6 @@ struct SourceEntry: Sendable {
 }
 
 enum FolderEntries {
-    /// The maximum depth of folders searched for files.
     private static let greatestDepth = 4
     private static let maxEntries = 5_000_000
 
