@@ -6,7 +6,6 @@ import Testing
 /// An app's own routes together with live queries, functions and reloads.
 @Suite("An app's own routes with live queries, slow requests and reloads")
 struct RouteScenarioTests {
-    /// An index.js with additional routes, which returns its version.
     private static func code(_ more: String, version: Int = 1) -> String {
         """
         const app = require('express')();

@@ -1,5 +1,6 @@
 import Doctor
 import JSON
+import ParseStorage
 import Postgres
 import TestSupport
 import Testing

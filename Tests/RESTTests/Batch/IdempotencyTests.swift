@@ -46,8 +46,9 @@ import Testing
             for (number, path) in ["/Classes/Note", "/classes//Note/", "/cl%61sses/N%6Fte", "/USERS"].enumerated() {
                 let headers = Self.headers("spelling-\(number)")
                 let body: JSONValue = ["username": "kim", "password": "secret"]
-                #expect(try await server.send("POST", path, body, headers: headers).status == 201, "\(path)")
-                #expect(try await server.send("POST", path, body, headers: headers).code == 159, "\(path)")
+                let first = try await server.send("POST", path, body, headers: headers)
+                let second = try await server.send("POST", path, body, headers: headers)
+                #expect(first.status == 201 && second.code == 159, "\(path)")
             }
         }
     }

@@ -10,7 +10,6 @@ import Testing
     /// An upper bound for linear cost. Before the fixes, each request took much longer.
     private static let bound = Duration.seconds(10)
 
-    /// A trigger on all saves that changes nothing.
     private struct Onlooker: TriggerSet {
         func trigger(for event: TriggerEvent, of className: Name) -> Trigger? {
             guard event == .beforeSave || event == .afterSave else { return nil }
