@@ -22,7 +22,7 @@ extension Responder {
         ]
         attributes["http.route"] = fields.route
         attributes["http.response.status_code"] = fields.status
-        attributes["roost.error_code"] = fields.error?.code
+        attributes["roost.error_code"] = fields.code
         if fields.status.map({ $0 >= 500 }) ?? true {
             attributes["error.type"] = fields.status.map(String.init) ?? "client_closed"
             span.setStatus(SpanStatus(code: .error))

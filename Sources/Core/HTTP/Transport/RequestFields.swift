@@ -1,4 +1,3 @@
-import Encoding
 import Logging
 
 /// The fields of a request that has ended, for its log line and its span.
@@ -11,8 +10,8 @@ package struct RequestFields: Sendable {
     let duration: Duration
     /// The template of the path, or nil for unrouted paths.
     var route: String?
-    /// The error with Parse's code if it has one, or nil if the response isn't an error.
-    package var error: (code: Int?, text: String?)?
+    /// The Parse error code, or nil if the response isn't a Parse error.
+    var code: Int?
     /// The size of the response's content in bytes, or nil if no response was sent.
     var bytes: Int?
     var caller = RequestRecord.Caller()
@@ -72,15 +71,14 @@ package struct RequestFields: Sendable {
     /// The fields, sorted by name.
     package var fields: [(name: String, value: String)] {
         var fields: [(name: String, value: String)] = []
-        fields.reserveCapacity(13)
+        fields.reserveCapacity(12)
         func add(_ name: String, _ value: String?) {
             if let value { fields.append((name, value)) }
         }
         add("aborted", status == nil ? "true" : nil)
         add("bytes", bytes.map(String.init))
         add("client", caller.client)
-        add("code", error?.code.map(String.init))
-        add("error", error?.text?.truncated(to: 300, "\u{2026}"))
+        add("code", code.map(String.init))
         add("id", id.description)
         add("method", method)
         add("ms", milliseconds)

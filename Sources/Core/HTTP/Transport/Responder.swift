@@ -73,6 +73,7 @@ struct Responder: Sendable {
         body.release()
         let ticket = watch(&reply, on: connection)
         defer { if let ticket { transferTimeout.end(ticket) } }
+        let code = reply.code
         let tag = await EntityTag.long(of: reply, to: request)
         var response = ResponseHead(reply: reply, request: request, tag: tag, crossOrigin: crossOrigin)
         let endsWithConnection = response.isUnmeasured && head.version == .http1_0
@@ -98,7 +99,7 @@ struct Responder: Sendable {
             log(request, status: nil, duration: .now - start)
         } else {
             status = response.status
-            log(request, status: status, error: reply.error, bytes: sent, duration: .now - start)
+            log(request, status: status, code: code, bytes: sent, duration: .now - start)
         }
         guard !body.isBroken, !body.awaitsContinue else { return false }
         if !body.isComplete, await !body.drain(upTo: drainLimit) { return false }
@@ -256,12 +257,12 @@ struct Responder: Sendable {
     /// - Parameter status: The response status, or nil if the client left or the response could not be sent.
     @inline(never)
     private func log(
-        _ request: IncomingRequest, status: Int?, error: (Int?, String?)? = nil, bytes: Int? = nil, duration: Duration
+        _ request: IncomingRequest, status: Int?, code: Int? = nil, bytes: Int? = nil, duration: Duration
     ) {
         var fields = RequestFields(
             id: request.id, method: request.method, target: request.target, status: status, duration: duration)
         fields.route = handler.route(ofRow: request.record.rowNumber)
-        fields.error = error.map { ($0.0, $0.1) }
+        fields.code = code
         fields.bytes = bytes
         fields.caller = request.record.removeCaller()
         if let span = request.span {

@@ -54,10 +54,11 @@ public struct Reply: Sendable {
     /// Header fields in addition to those of every response.
     public var headers: [(String, String)]
     public var body: Body
-    /// The error for the log and the span, with Parse's code if it has one, or nil if the response isn't an error.
-    package var error: (code: Int?, text: String?)?
+    /// The Parse error code for the log and the span, or nil if the response isn't a Parse error.
+    package var code: Int?
     /// Whether the response has no CORS fields, so that only pages of the server's own origin can read it.
     package var isForOwnOrigin = false
+
     /// Whether another server created the response, so that its header fields are passed on and few are added.
     package var isRelayed = false
 

@@ -23,7 +23,7 @@ package struct ErrorReply: Sendable {
     package func reply(to error: any Error, requestID: RequestID) -> Reply {
         let description = describe(error, requestID)
         var reply = Reply.object(description.object, status: description.status)
-        reply.error = (description.object["code"]?.numberValue.map(Int.init), description.object["error"]?.stringValue)
+        reply.code = description.object["code"]?.numberValue.map { Int($0) }
         if let seconds = description.retryAfter { reply.headers = [("Retry-After", "\(seconds)")] }
         return reply
     }

@@ -92,7 +92,7 @@ export function lineRow({ at, level, message, fields }) {
     const status = known.get("status");
     return [time, levelMark(level), h("span.log-text", h("b.mono", plain(text(known.get("method")), 10)), " ", shown(text(known.get("path") ?? ""), 300), " ",
       h("span", { class: status >= 500 ? "bad" : status >= 400 ? "warn" : "quiet" }, plain(text(status ?? "\u2013"), 5)),
-      h("span.quiet", known.has("code") && [" \u00b7 ", t("error.code", { code: text(known.get("code")) })], known.has("error") && [" \u00b7 ", shown(text(known.get("error")))], ` \u00b7 ${plain(text(known.get("ms") ?? ""), 12)} ms`))];
+      h("span.quiet", known.has("code") && [" \u00b7 ", t("error.code", { code: text(known.get("code")) })], ` \u00b7 ${plain(text(known.get("ms") ?? ""), 12)} ms`))];
   }
   const rest = [...known].filter(([name]) => name !== "id").map(([name, value]) => `${name}=${cut(text(value), 200)}`).join(" ");
   return [time, levelMark(level), h("span.log-text", shown(text(message), 300), rest && [" ", h("bdi.quiet", plain(rest, 300))])];
