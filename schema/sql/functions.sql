@@ -634,7 +634,8 @@ $$;
 -- Merges objects in their order. Members of later objects win.
 CREATE OR REPLACE AGGREGATE roost_merged(part jsonb, most int) (
     SFUNC = roost_extended, STYPE = jsonb, INITCOND = '{}', PARALLEL = SAFE);
-CREATE OR REPLACE FUNCTION roost_merged(objects jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+CREATE OR REPLACE FUNCTION roost_merged(objects jsonb) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path FROM CURRENT AS $$
     SELECT roost_merged(part, 16777216 ORDER BY place) FROM jsonb_array_elements(objects) WITH ORDINALITY AS o(part, place)
 $$;
 

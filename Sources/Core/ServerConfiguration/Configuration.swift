@@ -171,7 +171,7 @@ public struct Configuration: Sendable {
 
     public var console = Console()
     /// The path to which an app's Parse Dashboard redirects.
-    public var dashboardPath: String { console.path }
+    package var dashboardPath: String { console.path }
     /// The folder to read the console's files from during development, or nil for those in the binary.
     public var consoleFolder: String?
 

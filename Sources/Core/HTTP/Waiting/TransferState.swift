@@ -98,7 +98,6 @@ package struct TransferState {
     }
 
     var transfers: [UInt64: Transfer] = [:]
-    /// The transfers that hold memory.
     private var holders: Set<UInt64> = []
     private(set) var held = 0
     /// The time of the next search for slow transfers to close.

@@ -3,7 +3,6 @@ import JSON
 /// Truncates long values after triggers have run, because triggers get whole values. Without triggers, the query
 /// truncates them.
 enum ShortenedValue {
-    /// Types whose values are never truncated.
     private static let kept: Set<Name> = ["Pointer", "Date", "File", "GeoPoint", "Polygon", "Relation"]
     private static let common: Set<Name> = ["objectId", "createdAt", "updatedAt", "ACL", "__type", "className"]
 

@@ -180,7 +180,6 @@ struct MatchedLeaf {
         return leaves
     }
 
-    /// Parses an array index: digits without a leading zero.
     private static func place(_ step: String) -> Int? {
         let digits = step.utf8
         guard !digits.isEmpty, digits.count <= 9, digits.allSatisfy({ (48...57).contains($0) }),

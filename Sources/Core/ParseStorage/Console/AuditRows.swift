@@ -101,7 +101,6 @@ public struct AuditRows: Sendable {
     /// widened by it.
     private static let overlap = 10_000
 
-    /// The maximum number of entries in a response.
     private static let pageSize = 100
 
     /// Searches the audit log, newest entries first.

@@ -79,7 +79,9 @@ struct ConsoleAudit: Sendable {
                 body["url"] = .string(
                     parts.prefix(3).map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/"))
             }
-            sent = bounded(SecretTexts(backend.configuration).removed(from: JSONValue.object(body)))
+            // Config keeps whole values: its history can set them again.
+            let isConfig = envelope.path.first == "config"
+            sent = bounded(isConfig ? .object(body) : SecretTexts(backend.configuration).removed(from: .object(body)))
         }
         switch envelope.authority?.viewAs {
         case .user(let id): sent = ["viewAs": .string(AuditEntry.short(id))]

@@ -66,7 +66,7 @@ package struct Operators: Sendable {
         guard password.count >= Self.shortestPassword, !password.utf8.contains(0) else {
             throw ParseError(
                 ParseError.passwordMissing,
-                "The operator's password must have at least \(Self.shortestPassword) characters.")
+                "The operator's password must have at least \(Self.shortestPassword) characters and no null character.")
         }
         return try await backend.passwords.hash(password, from: address)
     }

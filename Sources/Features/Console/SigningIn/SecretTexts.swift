@@ -77,7 +77,7 @@ package struct SecretTexts: Sendable {
         guard text.contains("=") || text.contains(":") else { return text }
         // `password=x`, `"apiKey":"x"`, `{ token: 'x' }`.
         text.replace(
-            /(?i)((?:passw(?:or)?d|secret|token|api[_\-]?key|master[_\-]?key|ticket|credential)\w{0,16}(?:=["']?|["']?\s*:\s*["']))[^\s"'&,;}]+/
+            /(?i)((?:passw(?:or)?d|secret|token|passphrase|(?:api|master|access|private|signing|webhook)[_\-]?key|ticket|credential)\w{0,16}(?:=["']?|["']?\s*:\s*["']))[^\s"'&,;}]+/
         ) { "\($0.1)\(Self.hidden)" }
         return text
     }

@@ -31,8 +31,8 @@ extension AggregateCompiler {
     ) throws(ParseError) -> String {
         var members = [("'objectId'", key.displayed)]
         var columns = ["\(key.value) AS grouped"]
-        // Each row gets its position, since grouping loses the order, and the values of lists, to compute them only once.
-        var inputs = [input.everything, "row_number() OVER () AS \(Self.place)"]
+        // Each row gets the values of lists, to compute them only once, and its position, if the order matters.
+        var inputs = [input.everything]
         let parsed = try accumulators.map { field, operand throws(ParseError) in
             (field, try Self.accumulator(operand))
         }
@@ -45,17 +45,19 @@ extension AggregateCompiler {
             members.append(("\(name)::text", "a\(columns.count)"))
             var value = try accumulation(accumulator.name, accumulator.argument, input.document)
             if Self.listAccumulators.contains(accumulator.name) {
-                let column = "\(Self.place)\(columns.count)"
+                let column = "_roost_operand\(columns.count)"
                 inputs.append("\(value) AS \(column)")
                 value = Self.list(accumulator.name, column, lists)
             }
             columns.append("\(value) AS a\(columns.count)")
         }
-        let isOrdered = columns.contains { $0.contains(Self.place) }
+        if columns.contains(where: { $0.contains(Self.place) }) {
+            inputs.append("row_number() OVER () AS \(Self.place)")
+        }
         let rows = input.replaced(by: "SELECT \(inputs.joined(separator: ", ")) \(input.source)")
         let keys = (["1"] + hidden).joined(separator: ", ")
         return "SELECT \(AggregateRow.object(members)) AS doc FROM (SELECT \(columns.joined(separator: ", ")) "
-            + "\((isOrdered ? rows : input).source) GROUP BY \(keys)) AS r"
+            + "\((inputs.count > 1 ? rows : input).source) GROUP BY \(keys)) AS r"
     }
 
     private static let place = "_roost_place"

@@ -80,7 +80,6 @@ async function edit({ className, row, field, text, draft, problem, place, ended,
   editor.focus();
 }
 
-/** Stores a change if there is one; `again(refused)` reopens the editor. */
 function store({ className, rows, row, field, change, old, again }) {
   const isSame = change.amount === undefined && !change.path && isEqual(change.value, old) && (change.value === undefined) === (old === undefined);
   if (isSame && field.type !== "Password") return undefined;
