@@ -256,7 +256,7 @@ def scenario_19_audit_shows_changes_and_links_to_the_objects(console, rest):
     ids = [rest.create(name_of_class, name=f"n{number}") for number in range(3)]
     for number, object_id in enumerate(ids):
         assert console.api("PUT", f"parse/classes/{name_of_class}/{object_id}", {"name": f"changed {number}"}) == 200
-    assert console.api("DELETE", f"parse/classes/{name_of_class}/{ids[2]}") == 200
+    assert console.api("POST", "parse/batch", {"requests": [{"method": "DELETE", "path": f"/classes/{name_of_class}/{ids[2]}"}]}) == 200
     assert console.api("PUT", f"parse/classes/{name_of_class}/{ids[0]}", {"n": "no number"}) == 400
     with browser_of_new(console, "editor") as (name, other):
         other.open("data")

@@ -41,8 +41,10 @@ struct ConsoleAudit: Sendable {
     ///   - calls: The calls of a batch, or the single call.
     ///   - envelope: The whole request.
     func begin(_ calls: [Envelope], of envelope: Envelope, by session: StoredOperatorSession) async throws -> Open {
+        // The log shows a batch of deletions as one.
+        let method = calls.isEmpty || calls.contains { $0.method != .delete } ? envelope.method : .delete
         var entry = entry(
-            session, address: envelope.origin.address, requestId: "\(envelope.id)", method: envelope.method.rawValue,
+            session, address: envelope.origin.address, requestId: "\(envelope.id)", method: method.rawValue,
             path: RouteTable.canonical(envelope.path).joined(separator: "/"))
         entry.count = calls.count
         var objects: [String: Objects] = [:]

@@ -11,7 +11,6 @@ enum FileOrder: String, Sendable { case modified, size, name }
 extension Files {
     private struct TookTooLong: Error {}
 
-    /// The time limit for a page.
     private static let longest = Duration.seconds(10)
 
     /// Returns a page of files. Storages don't sort, so every page visits all files and retains only its own.

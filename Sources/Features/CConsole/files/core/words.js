@@ -33,7 +33,7 @@ const words = new Map(Object.entries({
   "classes.chooseHint": "Classes hold the objects of your app. Choose one in the list.", "classes.connect": "Connect an app", "classes.empty": "No classes yet",
   "classes.emptyHint": "Classes hold the objects of your app. Create the first one.", "grid.objects": "{n} {n|object|objects}",
   "grid.new": "New object", "grid.newField": "New field", "grid.columns": "Columns", "grid.refresh": "Refresh", "grid.changedRows": "{n} changed", "grid.goneRows": "{n} deleted", "grid.more": "More actions",
-  "grid.empty": "No objects yet", "grid.emptyHint": "Apps create objects by saving them. You can also create the first one here.", "grid.nothing": "Nothing matches the filter",
+  "grid.empty": "No objects yet", "grid.emptyHint": "Apps create objects by saving them. They can also be created here.", "grid.nothing": "Nothing matches the filter",
   "grid.nothingHint": "Remove a condition to see more.", "grid.clearFilter": "Remove the filter", "filter.add": "Filter",
   "grid.label": "Objects of {class}", "grid.select": "Select row {n}", "grid.local": "local", "grid.utc": "UTC", "cell.gone": "the object is gone",
   "cell.items": "{n} {n|item|items}", "cell.keys": "{n} {n|key|keys}", "cell.points": "{n} {n|point|points}", "cell.characters": "{n} {n|character|characters}",

@@ -109,12 +109,12 @@ function sentence({ method, path = "", className, count, fields, status, before,
   const changed = (kind === "schemas" && method === "PUT" && after) || {};
   const names = Object.keys(changed.fields ?? {});
   const part = names.length ? "field" : changed.classLevelPermissions ? "permissions" : kind;
-  const places = { class: className ?? "", n: names.length || count || 1, name: names.join(", ") || (head === "operators" && (after?.name ?? before?.name)) || id || (after?.email ?? "a user") };
+  const places = { class: className ?? "", n: names.length || count || 1, name: names.join(", ") || (head === "operators" && (after?.name ?? before?.name)) || id || (after?.email ?? "") };
   const isListed = method === "PUT" && (className || kind === "operators") && fields?.length > 0;
   places.what = said(known("audit.of." + part, places) || (className && t("audit.of.objects", places)));
   const [was, is] = [before, after].map((value) => className === "_User" && value?.ACL && !Object.keys(value.ACL)[0]);
   const own = after?.ACL && !was !== !is ? t(is ? "audit.locked" : "audit.unlocked", { name: last ?? id }) : known("audit.is." + kind + "." + (status === 401 ? "failed" : kind === "push" && after?.dry_run ? "dryRun" : method), places);
-  const verb = names.length ? (names.every((name) => changed.fields[name]?.__op) ? "DELETE" : "save") : path === "batch" ? "PUT" : method;
+  const verb = names.length ? (names.every((name) => changed.fields[name]?.__op) ? "DELETE" : "save") : path === "batch" && method === "POST" ? "PUT" : method;
   const text = own || (places.what.text ? t("audit." + verb, places) + (isListed ? `: ${fields.slice(0, 3).map((name) => plain(name, 30)).join(", ")}` : "") : t("audit.other", places));
   return status >= 400 && status !== 401 ? t("audit.failed", { what: said(text) }) : text;
 }

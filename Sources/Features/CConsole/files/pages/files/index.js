@@ -14,7 +14,7 @@ import { complain, copyButton, empty, failed, loading, offer, record, table } fr
 addWords({
   "files.number": "{n} {n|file|files}, {size}", "files.part": "more than {n} {n|file|files}; the list is not complete", "files.find": "Find by name", "files.sort": "Order", "files.modified": "Newest first",
   "files.size": "Largest first", "files.name": "By name", "files.titleSize": "Size", "files.titleModified": "Stored", "files.empty": "No files yet",
-  "files.emptyHint": "Files that your app uploads appear here. You can also upload one yourself.", "files.none": "No file has this name", "files.upload": "Upload", "files.uploaded": "{name} uploaded",
+  "files.emptyHint": "Files that your app uploads appear here. They can also be uploaded here.", "files.none": "No file has this name", "files.upload": "Upload", "files.uploaded": "{name} uploaded",
   "files.deleteTitle": "Delete {name}?", "files.deleteText": "The trash does not keep files. You can't undo this. Objects that refer to the file keep a broken link.",
 });
 

@@ -14,7 +14,7 @@ import { complain, empty, failed, loading, record, table } from "../../parts/sta
 
 addWords({
   "users.users": "Users", "users.roles": "Roles", "users.sessions": "Sessions", "users.installations": "Installations", "users.find": "Name, address or id", "users.empty.users": "Nobody yet",
-  "users.emptyHint.users": "Users sign up in the app. You can also create one here.", "users.empty.roles": "No roles yet",
+  "users.emptyHint.users": "Users sign up in the app. They can also be created here.", "users.empty.roles": "No roles yet",
   "users.emptyHint.roles": "A role gives its members the same permissions. Create the first one here.", "users.new.users": "New user", "users.new.roles": "New role", "users.empty.sessions": "No sessions",
   "users.emptyHint.sessions": "A session begins when a user logs in.", "users.empty.installations": "No installations yet",
   "users.emptyHint.installations": "Apps store an installation for each device that gets pushes.", "users.nothing": "No user has that name, address or id", "users.email": "Email",
