@@ -17,10 +17,10 @@ root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # For each measure: the goal, and the current bound.
 BOUNDS = {
-    "lines": (73_000, 98_250),
+    "lines": (73_000, 98_274),
     "files": (560, 886),
     "lines of Core": (40_000, 54_779),
-    "lines of Tests": (62_000, 87_182),
+    "lines of Tests": (62_000, 87_217),
     "files outside of Distribution that name Citus": (6, 6),
     "files outside of Replicas that name replicas": (6, 6),
     "files outside of Console that name it": (6, 6),

@@ -30,7 +30,7 @@ def scenario_78_shows_six_charts_with_tables(console, rest):
     # Without the option metrics, the charts show database calls.
     console.wait_text("Requests are not counted here", "main")
     console.wait_text('"metrics": {', ".notice pre")
-    assert "Paste below the first line of roost.json" in console.text(".notice"), console.text(".notice")
+    assert "Paste after the first { of roost.json" in console.text(".notice"), console.text(".notice")
     console.wait_text("create", ".performance")
     until(lambda: console.value("document.querySelector('.chart path').getAttribute('d')?.startsWith('M')"), "no line is drawn", 40)
     console.value("document.querySelector('.chart summary').click()")
@@ -161,7 +161,7 @@ def scenario_79_shows_settings_without_secrets_and_how_to_change_them(console, r
     open_page(console, "settings", "main table")
     console.click("[aria-label='How to change statementTimeout']")
     console.wait_text('"statementTimeout": 30000,', "dialog pre")
-    assert "Paste below the first line of roost.json with your values" in console.text("dialog") and not console.text("dialog pre").startswith("{"), console.text("dialog")
+    assert "Paste after the first { of roost.json with your values" in console.text("dialog") and not console.text("dialog pre").startswith("{"), console.text("dialog")
     console.press("Escape")
     console.click("[aria-label='How to change emailAdapter']")
     console.wait_text('"module": "smtp"', "dialog pre")

@@ -282,6 +282,17 @@ def scenario_57_pointers_lead_to_users_and_an_owner_must(console, rest):
     assert "error" in rest.call("GET", "/schemas/Misowned")
 
 
+def scenario_58_warns_of_permissions_that_name_a_deleted_field(console, rest):
+    rest.define("Owned", owner={"type": "Pointer", "targetClass": "_User"}, other={"type": "String"})
+    rest.call("PUT", "/schemas/Owned", {"className": "Owned", "classLevelPermissions": {"update": {"pointerFields": ["owner"]}}})
+    open_page(console, "schema/Owned", "main table")
+    for field, warns in (("owner", True), ("other", False)):
+        menu(console, f"Actions of {field}", "Delete \u2026")
+        console.wait_text(f"have a value in {field}", "dialog")
+        assert ("Permissions name this field" in console.text("dialog")) == warns, console.text("dialog")
+        console.press("Escape")
+
+
 def scenario_58_shows_what_a_deletion_removes_before_it_happens(console, rest):
     rest.define("Going", name={"type": "String"}, plays={"type": "Number"})
     rest.create_many("Going", [{"name": str(number), **({"plays": number} if number < 7 else {})} for number in range(12)])

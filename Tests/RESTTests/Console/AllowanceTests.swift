@@ -66,4 +66,39 @@ import Testing
             }
         }
     }
+
+    @Test("Agrees with the API on users, sessions and installations")
+    func systemClasses() async throws {
+        try await ConsoleRoutes.run { routes in
+            var callers: [(id: String?, token: String?)] = [(nil, nil)]
+            for name in ["lou", "kim"] {
+                let made = try await routes.send(
+                    .post, "/users", ["username": .string(name), "password": "secret"], power: .client)
+                callers.append((made["objectId"]?.stringValue, made["sessionToken"]?.stringValue))
+            }
+            let (kim, token) = (try #require(callers[2].id), callers[2].token)
+            let own = try await routes.send(.get, "/sessions/me", power: .client, token: token)
+            let session = try #require(own["objectId"]?.stringValue)
+            // Kim comes last, whose deletions succeed.
+            for (user, token) in callers {
+                for (className, path, id) in [
+                    ("_Session", "/sessions/\(session)", session), ("_User", "/users/\(kim)", kim),
+                ] {
+                    let list = try await routes.backend.allowances.allowances(of: user, className, id)
+                    let calls: [(ClassOperation, HTTP.Method, JSONObject)] = [
+                        (.get, .get, [:]), (.update, .put, className == "_User" ? ["username": "kim"] : ["note": "x"]),
+                        (.delete, .delete, [:]),
+                    ]
+                    for (operation, method, body) in calls where className == "_User" || operation != .delete {
+                        let answer = try await routes.send(method, path, body, power: .client, token: token)
+                        let isAllowed = list.first { $0.operation == operation }?.isAllowed
+                        #expect((answer.status == 200) == isAllowed, "\(className) \(operation) \(answer)")
+                    }
+                }
+                let devices = try await routes.backend.allowances.allowances(of: user, "_Installation", nil)
+                #expect(
+                    devices.allSatisfy { $0.isAllowed == [.get, .create, .update, .addField].contains($0.operation) })
+            }
+        }
+    }
 }

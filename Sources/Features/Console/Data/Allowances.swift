@@ -48,7 +48,7 @@ package struct Allowances: Sendable {
             Allowance(operation: operation, isAllowed: false, reasons: reasons)
         }
         do throws(ParseError) {
-            try caller.check(operation.rawValue, of: schema.name)
+            try caller.check(operation == .count ? "find" : operation.rawValue, of: schema.name)
             try ReadRules.authorize(caller, toRead: schema.name)
         } catch {
             return refused([PermissionReason(.master)])
@@ -62,6 +62,19 @@ package struct Allowances: Sendable {
             access = try backend.permissions.readAccess(schema, operation, caller, isOwnUser: isOwn)
         } catch {
             return refused(reasons)
+        }
+        if schema.name == "_User", [.update, .addField].contains(operation), caller.userId == nil {
+            return refused([PermissionReason(.master)])
+        }
+        if let field = Self.ownField(operation, schema.name) {
+            guard let userId = caller.userId else { return refused([PermissionReason(.master)]) }
+            guard let value = object?[field] else {
+                let isOwn = PermissionReason(.pointer, who: Name(userId), field: field)
+                return Allowance(operation: operation, isAllowed: true, isLimited: true, reasons: [isOwn])
+            }
+            guard caller.isUser(Pointer(json: value)?.objectId ?? value.stringValue) else {
+                return refused([PermissionReason(.pointer, field: field)])
+            }
         }
         guard operation != .create, let object, let id = object["objectId"]?.stringValue else {
             guard filter != .any([]) else { return refused(reasons) }
@@ -92,6 +105,17 @@ package struct Allowances: Sendable {
             }
         }
         return Allowance(operation: operation, isAllowed: true, reasons: because)
+    }
+
+    /// The field that must name the caller, whatever the permissions say: users delete only themselves, and see and
+    /// change only their own sessions.
+    private static func ownField(_ operation: ClassOperation, _ className: String) -> Name? {
+        switch (className, operation) {
+        case ("_User", .delete): "objectId"
+        case ("_Session", .create): nil
+        case ("_Session", _): "user"
+        default: nil
+        }
     }
 
     private func refusals(

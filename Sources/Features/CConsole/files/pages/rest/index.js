@@ -147,7 +147,7 @@ export function open(scope) {
     }
     const [, name, id] = /^classes\/([^/]+)(\/.+)?/.exec(request.path) ?? [];
     put(codes, h("h2", heading), h(".line", copyButton(text), h("a", { href: address("start", [], { class: name, query: id || request.body ? "" : new URLSearchParams(request.query) }) }, t("rest.sdk"))),
-      h("pre.mono.code", text), h("p.quiet", t("rest.keys")), text.match(/\$PARSE\w+(?=")/g)?.map((key) => h("code", `export ${key.slice(1)}='\u2026'`)));
+      h("p.quiet", t("rest.keys")), text.match(/\$PARSE\w+(?=")/g)?.map((key) => h("code", `export ${key.slice(1)}='\u2026'`)), h("pre.mono.code", text));
   }
   const paths = h("datalist", { id: "rest-paths" });
   const complete = () => {

@@ -92,7 +92,7 @@ export function editField(className, field) {
 addWords({
   "gone.field": "Delete field {field}",
   "gone.fieldText": "{n} of {total} {total|object has|objects have} a value in {field}. The trash does not keep these values.",
-  "gone.relation": "The trash does not keep the members of {field}.", "gone.typed": "Type {name} to continue", "gone.fieldDone": "Field {field} deleted",
+  "gone.named": " Permissions name this field, and would allow nobody: change them first.", "gone.relation": "The trash does not keep the members of {field}.", "gone.typed": "Type {name} to continue", "gone.fieldDone": "Field {field} deleted",
   "gone.index": "Delete index {index}", "gone.indexText": "Searches that use it get slower. No value is deleted.",
   "gone.indexDone": "Index {index} deleted", "gone.drop": "Delete class {class}",
   "gone.dropText": "This deletes the class with its {n} {n|object|objects}, fields, indexes and permissions. The trash keeps nothing.",
@@ -118,13 +118,13 @@ async function take(question, name, work, done) {
   }
 }
 
-/** Deletes a field after its name was typed. */
 export function deleteField(className, field) {
   return take(async () => {
     const title = t("gone.field", { field: field.name });
     if (field.type === "Relation") return { title, text: t("gone.relation", { field: field.name }) };
     const [n, total] = await Promise.all([numberOf(className, setOwn({}, field.name, { $exists: true })), numberOf(className, {})]);
-    return { title, text: t("gone.fieldText", { n, total, field: field.name }) };
+    const isNamed = JSON.stringify(classes().get(className)?.permissions ?? {}).includes(JSON.stringify(field.name));
+    return { title, text: t("gone.fieldText", { n, total, field: field.name }) + (isNamed ? t("gone.named") : "") };
   }, field.name, () => change(className, { fields: setOwn({}, field.name, { __op: "Delete" }) }), t("gone.fieldDone", { field: field.name }));
 }
 

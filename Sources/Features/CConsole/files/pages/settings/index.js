@@ -13,7 +13,7 @@ addWords({
   "settings.source": "Set by", "settings.secret": "set, and not shown", "settings.none": "No option has that name.",
   "settings.flag": "flag {from}", "settings.environment": "variable {from}", "settings.file": "configuration file", "settings.stored": "changed here by {from}", "settings.preset": "default of the option preset",
   "settings.default": "default", "settings.else": "otherwise {value}", "settings.noEffect": "has no effect", "settings.push": "Check push keys", "settings.works": "works",
-  "settings.change": "How to change {name}", "settings.lines": "Paste below the first line of {file} with your values, and restart the server:", "settings.replace": "Replace the option in {file}, and restart the server:", "settings.yours": "your configuration file", "settings.more": "docs/configuration.md describes the option.",
+  "settings.change": "How to change {name}", "settings.lines": "Paste after the first { of {file} with your values, and restart the server:", "settings.replace": "Replace the option in {file}, and restart the server:", "settings.yours": "your configuration file", "settings.more": "docs/configuration.md describes the option.",
   "settings.isFlag": "It is set by {from} now, which overrides the file. Change it there.",
   "settings.now": "Changes apply at once, on all servers.", "settings.saved": "{name} changed", "settings.back": "Back to the configuration file",
   "settings.limits": "Limits (JSON)", "settings.insert": "Insert an example", "settings.noLimits": "Enter a list of limits, or [] for no limits.",
