@@ -81,6 +81,9 @@ import Testing
             let session = try #require(own["objectId"]?.stringValue)
             // Kim comes last, whose deletions succeed.
             for (user, token) in callers {
+                let devices = try await routes.backend.allowances.allowances(of: user, "_Installation", nil)
+                #expect(
+                    devices.allSatisfy { $0.isAllowed == [.get, .create, .update, .addField].contains($0.operation) })
                 for (className, path, id) in [
                     ("_Session", "/sessions/\(session)", session), ("_User", "/users/\(kim)", kim),
                 ] {
@@ -95,9 +98,6 @@ import Testing
                         #expect((answer.status == 200) == isAllowed, "\(className) \(operation) \(answer)")
                     }
                 }
-                let devices = try await routes.backend.allowances.allowances(of: user, "_Installation", nil)
-                #expect(
-                    devices.allSatisfy { $0.isAllowed == [.get, .create, .update, .addField].contains($0.operation) })
             }
         }
     }
