@@ -179,7 +179,7 @@ def scenario_35_empty_pages_show_what_to_do(console, rest):
     if console.credentials:
         return
     arrive(console, rest)
-    pages = {"data/Missing": "Choose one in the list", "schema/Missing": "Choose one in the list", "access": "see its permissions", "users/roles": "Create the first one",
+    pages = {"data/Missing": "There is no class Missing", "schema/Missing": "There is no class Missing", "access": "see its permissions", "users/roles": "Create the first one",
              "users/sessions": "Connect an app", "users/installations": "Connect an app", "files": "They can also be uploaded here", "files?text=none": "Try a shorter text",
              "audit?class=None": "Remove a filter", "config": "New parameter", "cloud": "docs/cloud-code.md", "cloud/triggers": "docs/cloud-code.md",
              "cloud/jobs": "docs/cloud-code.md", "cloud/hooks": "New webhook", "push": "Set the option push", "trash": "deleted in the console"}

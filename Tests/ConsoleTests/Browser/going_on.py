@@ -366,7 +366,7 @@ def scenario_79_push_shows_its_form_once_push_is_set_up(console, rest):
         .then(({ session }) => { session.peek().features.push = false; })""")
     console.click_text("Push", "nav")
     console.wait_text("Push is not set up", "main")
-    console.wait_text("Paste after the first { of roost.json", "main .state")
+    console.wait_text("Replace the option in roost.json", "main .state")
     assert "push" in console.text("main .state pre"), console.text("main .state")
     console.wait("!document.querySelector('main').innerText.includes('Push is not set up') && document.querySelector('main textarea')")
 

@@ -10,7 +10,7 @@ import { pointer } from "../values.js";
 
 addWords({
   "pointer.keep": "Keep it as an id",
-  "pointer.keepText": "{class} {text} doesn't exist or is hidden from you.",
+  "pointer.keepText": "{class} {text} doesn't exist or is hidden from you. The pointer leads nowhere until it exists.",
 });
 
 /** The list of matches below a text field. `picked(pointer)` is called with the choice. */

@@ -4,7 +4,7 @@ import { addWords, bytes, t } from "../../core/words.js";
 
 addWords({
   "import.badBytes": "The file is not in this encoding. Choose another.",
-  "import.longCell": "The value on line {line} is larger than {size}.", "import.wide": "Line {line} has more than {n} columns.",
+  "import.longCell": "The value on line {line} is larger than {size}. That is too large to import.", "import.wide": "Line {line} has more than {n} columns.",
   "import.noObjects": "Line {line}: expected objects, as a list or one per line.",
   "import.open": "The file ends in the middle of the object that begins on line {line}.",
 });
