@@ -43,7 +43,7 @@ enum AggregateRow {
     static let listBytes = 16 * 1024 * 1024
 
     /// Returns the SQL of a list with the values of a subquery's column, `[]` if `aggregate` is NULL. The statement fails
-    /// as soon as the list exceeds its share of ``listBytes``.
+    /// as soon as the list exceeds its share of ``listBytes``; with DISTINCT, once the values are sorted.
     static func list(_ aggregate: String, of column: String, amongLists lists: Int = 1) -> String {
         "CASE WHEN roost_size(\(column), \(listBytes / lists)) >= 0 THEN COALESCE(\(aggregate), '[]') END"
     }
